@@ -1,0 +1,344 @@
+//! Times of the calendar: FILETIME, the texts of logs, and times as a person writes them.
+//!
+//! A [`FileTime`] is a bare number of 100 ns units on *some* clock. Whether that clock is UTC or a machine's local time
+//! is said by the name of what holds it: a log's sample times are local, its file times UTC (reference: "The Windows
+//! Performance Monitor binary log", 10.1). A [`Moment`] knows both.
+//!
+//! Nothing here panics for any number: times come from files that are not trusted.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::civil::DateTime;
+
+mod argument;
+
+pub use argument::{TimeArgument, TimeArgumentError};
+
+const DAYS_PER_400_YEARS: i64 = 146_097;
+
+/// Days from 0000-03-01 to 1601-01-01 in the Gregorian calendar, carried on before its introduction.
+const DAYS_TO_1601: i64 = 584_694;
+
+/// A time in units of 100 ns since 1601-01-01 00:00:00 of its clock: Windows' FILETIME, as a signed number.
+///
+/// Source: "FILETIME structure" (Windows SDK).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileTime(pub i64);
+
+impl FileTime {
+    /// 100 ns units in a millisecond.
+    pub const PER_MILLISECOND: i64 = 10_000;
+    /// 100 ns units in a second.
+    pub const PER_SECOND: i64 = 10_000_000;
+    /// 100 ns units in a minute.
+    pub const PER_MINUTE: i64 = 60 * Self::PER_SECOND;
+    /// 100 ns units in a day.
+    pub const PER_DAY: i64 = 24 * 60 * Self::PER_MINUTE;
+    /// 1970-01-01 00:00:00, where Unix time begins.
+    pub const UNIX_EPOCH: Self = Self(116_444_736_000_000_000);
+
+    /// 0000-01-01 00:00:00 and 9999-12-31 23:59:59.9999999: the times whose year has four digits.
+    const FOUR_DIGIT_YEARS: (Self, Self) = (Self(-505_227_456_000_000_000), Self(2_650_467_743_999_999_999));
+
+    /// The time of a date and a time of day; anything below 100 ns is cut off.
+    ///
+    /// Every `DateTime` is in range.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::FileTime;
+    /// assert_eq!(FileTime::from_civil(jiff::civil::date(1970, 1, 1).at(0, 0, 0, 0)), FileTime::UNIX_EPOCH);
+    /// ```
+    #[must_use]
+    pub fn from_civil(civil: DateTime) -> Self {
+        let days = days_from_date(civil.year().into(), civil.month().into(), civil.day().into());
+        let minutes = i64::from(civil.hour()) * 60 + i64::from(civil.minute());
+        let fraction = i64::from(civil.subsec_nanosecond()) / 100;
+        Self(
+            days * Self::PER_DAY
+                + minutes * Self::PER_MINUTE
+                + i64::from(civil.second()) * Self::PER_SECOND
+                + fraction,
+        )
+    }
+
+    /// The date and the time of day, exact; `None` beyond the year 9999.
+    #[must_use]
+    pub fn to_civil(self) -> Option<DateTime> {
+        let (first, last) = Self::FOUR_DIGIT_YEARS;
+        if self < first || self > last {
+            return None;
+        }
+        let fields = Fields::of(self);
+        let [month, day, hour, minute, second] =
+            [fields.month, fields.day, fields.hour, fields.minute, fields.second]
+                .map(|field| i8::try_from(field).unwrap_or(0));
+        let nanosecond = i32::try_from(fields.fraction * 100).ok()?;
+        DateTime::new(i16::try_from(fields.year).ok()?, month, day, hour, minute, second, nanosecond).ok()
+    }
+
+    /// The UTC time of the system's clock, cut to 100 ns towards the past; what is beyond the range becomes its end.
+    #[must_use]
+    pub fn from_system_time(system_time: SystemTime) -> Self {
+        let units = match system_time.duration_since(UNIX_EPOCH) {
+            Ok(after) => i128::try_from(after.as_nanos()).unwrap_or(i128::MAX) / 100,
+            Err(before) => -i128::try_from(before.duration().as_nanos().div_ceil(100)).unwrap_or(i128::MAX),
+        };
+        let units = units.clamp(i64::MIN.into(), i64::MAX.into());
+        Self(Self::UNIX_EPOCH.0.saturating_add(i64::try_from(units).unwrap_or(i64::MAX)))
+    }
+
+    /// This time and a number of 100 ns units; what is beyond the range becomes its end.
+    #[must_use]
+    pub fn saturating_add(self, units: i64) -> Self {
+        Self(self.0.saturating_add(units))
+    }
+
+    /// This time less a number of 100 ns units; what is beyond the range becomes its end.
+    #[must_use]
+    pub fn saturating_sub(self, units: i64) -> Self {
+        Self(self.0.saturating_sub(units))
+    }
+
+    /// The 100 ns units from another time to this one, negative if it is the later one; what is beyond the range becomes
+    /// its end.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// This time cut to whole milliseconds, towards the past, as the sample times of logs are.
+    #[must_use]
+    pub fn cut_to_milliseconds(self) -> Self {
+        Self(self.0.saturating_sub(self.0.rem_euclid(Self::PER_MILLISECOND)))
+    }
+
+    /// Writes the time as text logs have it: `MM/dd/yyyy HH:mm:ss.fff`.
+    ///
+    /// Milliseconds are cut off towards the past, not rounded. Times before the year 0000 or after 9999 are written as
+    /// the first or the last millisecond of these years. Source: observed in logs that Windows wrote (reference: "The
+    /// Windows Performance Monitor binary log", 10.2).
+    ///
+    /// ```
+    /// use tachograph_counters::civil::FileTime;
+    /// let mut text = [0; 23];
+    /// FileTime(130_057_734_178_449_999).write_log_time(&mut text);
+    /// assert_eq!(&text, b"02/19/2013 18:50:17.844");
+    /// ```
+    pub fn write_log_time(self, out: &mut [u8; 23]) {
+        let (first, last) = Self::FOUR_DIGIT_YEARS;
+        let Fields { year, month, day, hour, minute, second, fraction } = Fields::of(self.clamp(first, last));
+        let year = small(year);
+        let [[m, n], [d, e], [w, x], [y, z]] = [month, day, year / 100, year % 100].map(two_digits);
+        let [[h, i], [j, k], [s, t]] = [hour, minute, second].map(two_digits);
+        let milliseconds = fraction / 10_000;
+        let ([a, b], [_, c]) = (two_digits(milliseconds / 10), two_digits(milliseconds % 10));
+        *out = [m, n, b'/', d, e, b'/', w, x, y, z, b' ', h, i, b':', j, k, b':', s, t, b'.', a, b, c];
+    }
+
+    /// The text of [`write_log_time`](Self::write_log_time).
+    #[must_use]
+    pub fn to_log_time(self) -> String {
+        let mut out = [0; 23];
+        self.write_log_time(&mut out);
+        out.iter().copied().map(char::from).collect()
+    }
+
+    /// Reads the time of a text log: `MM/dd/yyyy HH:mm:ss.fff`.
+    ///
+    /// Month, day and hour may have one digit; the fraction may be missing or have one to seven digits. `None` where the
+    /// text is anything else, or no date of the calendar.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::FileTime;
+    /// assert_eq!(FileTime::parse_log_time(b"02/19/2013 18:50:17.844"), Some(FileTime(130_057_734_178_440_000)));
+    /// assert_eq!(FileTime::parse_log_time(b"02/30/2013 18:50:17.844"), None);
+    /// ```
+    #[must_use]
+    pub fn parse_log_time(text: &[u8]) -> Option<Self> {
+        let mut scan = argument::Scan::new(text);
+        let month = scan.number(1, 2)?;
+        scan.expect(b'/')?;
+        let day = scan.number(1, 2)?;
+        scan.expect(b'/')?;
+        let year = scan.number(4, 4)?;
+        scan.expect(b' ')?;
+        let hour = scan.number(1, 2)?;
+        scan.expect(b':')?;
+        let minute = scan.number(2, 2)?;
+        scan.expect(b':')?;
+        let second = scan.number(2, 2)?;
+        let fraction = if scan.expect(b'.').is_some() { scan.fraction(7)? } else { 0 };
+        if !scan.is_at_end() {
+            return None;
+        }
+        from_fields([year, month, day, hour, minute, second], fraction)
+    }
+
+    /// The year, for any number: year 0 is before year 1.
+    pub(crate) fn year(self) -> i64 {
+        date_from_days(self.0.div_euclid(Self::PER_DAY)).0
+    }
+}
+
+/// A time from year, month, day, hour, minute, second, and a fraction of a second in 100 ns units.
+fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
+    let [month, day, hour, minute, second] = [fields[1], fields[2], fields[3], fields[4], fields[5]]
+        .map(|field| i8::try_from(field).unwrap_or(i8::MAX));
+    let nanosecond = i32::try_from(fraction.checked_mul(100)?).ok()?;
+    let year = i16::try_from(fields[0]).ok()?;
+    DateTime::new(year, month, day, hour, minute, second, nanosecond).ok().map(FileTime::from_civil)
+}
+
+/// A time taken apart.
+struct Fields {
+    year: i64,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    /// In 100 ns units.
+    fraction: u32,
+}
+
+impl Fields {
+    fn of(time: FileTime) -> Self {
+        let (year, month, day) = date_from_days(time.0.div_euclid(FileTime::PER_DAY));
+        let of_day = time.0.rem_euclid(FileTime::PER_DAY);
+        let seconds = small(of_day / FileTime::PER_SECOND);
+        Self {
+            year,
+            month,
+            day,
+            hour: seconds / 3600,
+            minute: seconds / 60 % 60,
+            second: seconds % 60,
+            fraction: small(of_day % FileTime::PER_SECOND),
+        }
+    }
+}
+
+/// A number that is known to fit: the parts of a day and of a year.
+fn small(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(0)
+}
+
+/// Year, month and day of a day counted from 1601-01-01, for every day of the range of [`FileTime`].
+///
+/// The year is taken to begin on March 1st, so that the leap day is its last. Source: Howard Hinnant, "chrono-compatible
+/// low-level date algorithms".
+fn date_from_days(days: i64) -> (i64, u32, u32) {
+    let since_march = days + DAYS_TO_1601;
+    let era = since_march.div_euclid(DAYS_PER_400_YEARS);
+    let day_of_era = small(since_march.rem_euclid(DAYS_PER_400_YEARS));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
+}
+
+/// The day of a date, counted from 1601-01-01. The month is 1 to 12; a day beyond the month's end runs on into the next.
+pub(crate) fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
+    let year_from_march = year - i64::from(month <= 2);
+    let era = year_from_march.div_euclid(400);
+    let year_of_era = year_from_march.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * DAYS_PER_400_YEARS + day_of_era - DAYS_TO_1601
+}
+
+/// The decimal digits of a number below 100.
+fn two_digits(number: u32) -> [u8; 2] {
+    const DIGITS: [[u8; 2]; 100] = {
+        let mut digits = [[b'0'; 2]; 100];
+        let mut number: u8 = 0;
+        while number < 100 {
+            digits[number as usize] = [b'0' + number / 10, b'0' + number % 10];
+            number += 1;
+        }
+        digits
+    };
+    DIGITS[(number % 100) as usize]
+}
+
+/// A moment with the time zone's bias that was in force.
+///
+/// Ordered by UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment {
+    /// The time in UTC.
+    pub utc: FileTime,
+    /// What is added to the local time to get UTC, in minutes: 480 for Pacific Standard Time.
+    pub bias_minutes: i32,
+}
+
+impl Moment {
+    /// The moment of a local time: UTC = local + bias.
+    ///
+    /// Where that is beyond the range of [`FileTime`], the bias is taken as 0, so that [`local`](Self::local) still
+    /// gives the local time back.
+    #[must_use]
+    pub fn from_local(local: FileTime, bias_minutes: i32) -> Self {
+        match local.0.checked_add(bias_units(bias_minutes)) {
+            Some(utc) => Self { utc: FileTime(utc), bias_minutes },
+            None => Self { utc: local, bias_minutes: 0 },
+        }
+    }
+
+    /// The local time: UTC - bias; what is beyond the range becomes its end.
+    #[must_use]
+    pub fn local(&self) -> FileTime {
+        self.utc.saturating_sub(bias_units(self.bias_minutes))
+    }
+
+    /// The local time with milliseconds and offset: `2013-02-19T18:50:17.844-08:00` (RFC 3339).
+    ///
+    /// Anything below a millisecond is cut off towards the past. A bias of 24 hours or more has no such form: the time is
+    /// written in UTC with `+00:00` then. A year without four digits has none either: the text is `filetime:` and the
+    /// UTC time's number of 100 ns units then. The same text is what `Display` gives, without allocating.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::{FileTime, Moment};
+    /// let moment = Moment::from_local(FileTime(130_057_734_178_440_000), 480);
+    /// assert_eq!(moment.rfc3339(), "2013-02-19T18:50:17.844-08:00");
+    /// assert_eq!(Moment { utc: FileTime(i64::MAX), bias_minutes: 0 }.rfc3339(), "filetime:9223372036854775807");
+    /// ```
+    #[must_use]
+    pub fn rfc3339(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A bias in 100 ns units. Every 32-bit number of minutes fits.
+fn bias_units(bias_minutes: i32) -> i64 {
+    i64::from(bias_minutes) * FileTime::PER_MINUTE
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MINUTES_PER_DAY: u32 = 24 * 60;
+        let shown = if self.bias_minutes.unsigned_abs() < MINUTES_PER_DAY {
+            *self
+        } else {
+            Self { utc: self.utc, bias_minutes: 0 }
+        };
+        let local = shown.local();
+        let (first, last) = FileTime::FOUR_DIGIT_YEARS;
+        if local < first || local > last {
+            return write!(f, "filetime:{}", self.utc.0);
+        }
+        let Fields { year, month, day, hour, minute, second, fraction } = Fields::of(local);
+        let milliseconds = fraction / 10_000;
+        let sign = if shown.bias_minutes > 0 { '-' } else { '+' };
+        let offset = shown.bias_minutes.unsigned_abs();
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}{sign}{:02}:{:02}",
+            offset / 60,
+            offset % 60
+        )
+    }
+}

@@ -1,0 +1,310 @@
+//! The counter type: a 32-bit word that says how a counter's raw values become a displayed value.
+
+mod table;
+
+use std::fmt;
+
+use crate::formula::Formula;
+use table::{NAMED_TYPES, NamedType};
+
+/// A counter type: the `PERF_...` word of winperf.h, kept as it was read.
+///
+/// The word is a bitwise "or" of independent fields (size, class, subtype, time base, modifiers, suffix), each with an
+/// accessor here. A word that Windows does not name is kept too: it prints as `0x...`, has no [`formula`](Self::formula)
+/// and is never taken for a neighbour of similar bits.
+///
+/// Two questions cannot be answered from the bits, because two averages lie about themselves: whether a type needs two
+/// samples ([`needs_two_samples`](Self::needs_two_samples)) and whether it is shown ([`is_shown`](Self::is_shown)).
+///
+/// Source: winperf.h; "Counter Types", Windows Server 2003 Deployment Kit.
+///
+/// ```
+/// use tachograph_counters::CounterType;
+///
+/// let kind = CounterType(0x4002_0500);
+/// assert_eq!(kind.name(), Some("PERF_AVERAGE_BULK"));
+/// assert_eq!(kind.dot_net_name(), Some("AverageCount64"));
+/// assert!(kind.needs_two_samples() && !kind.is_delta());
+/// assert_eq!(CounterType(0x1234_5678).to_string(), "0x12345678");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CounterType(pub u32);
+
+/// Bits 8-9: the size that the type claims. The size of the data in a log or block travels with the value instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// 32 bits.
+    Dword,
+    /// 64 bits.
+    Large,
+    /// No data.
+    Zero,
+    /// Variable length (text).
+    VariableLength,
+}
+
+/// Bits 10-11: the class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A number shown as it is.
+    Number,
+    /// A value that a formula makes.
+    Counter,
+    /// A text.
+    Text,
+    /// Always displays 0.
+    Zero,
+}
+
+/// Bits 16-19: the subtype, whose meaning hangs on the class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subtype {
+    /// Number in hexadecimal.
+    Hex,
+    /// Number in decimal.
+    Decimal,
+    /// Number shown divided by 1000.
+    Decimal1000,
+    /// Counter: the value itself, or its difference.
+    Value,
+    /// Counter: per unit of time.
+    Rate,
+    /// Counter: a part of a base.
+    Fraction,
+    /// Counter: the base of another counter.
+    Base,
+    /// Counter: time since a moment.
+    Elapsed,
+    /// Counter: length of a queue over time.
+    QueueLength,
+    /// Counter: histogram.
+    Histogram,
+    /// Counter: a timer with a time stamp of its own.
+    Precision,
+    /// Text in Unicode.
+    Unicode,
+    /// Text in ASCII.
+    Ascii,
+    /// A number that winperf.h does not name.
+    Other(u8),
+}
+
+/// Bits 20-21: the clock that the second raw value is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeBase {
+    /// The performance counter, in ticks of its frequency.
+    Tick,
+    /// System time, in units of 100 ns.
+    HundredNs,
+    /// The clock of the counter's object.
+    Object,
+    /// Both bits set: winperf.h gives it no meaning.
+    Other,
+}
+
+/// Bits 28-30: what is written after the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suffix {
+    /// Nothing.
+    None,
+    /// `/sec`.
+    PerSecond,
+    /// `%`.
+    Percent,
+    /// `secs`.
+    Seconds,
+    /// Not to be shown (but see [`CounterType::is_shown`]).
+    NoShow,
+    /// A number that winperf.h does not name.
+    Other(u8),
+}
+
+impl CounterType {
+    /// The size that the type claims.
+    pub const fn size(self) -> Size {
+        match (self.0 >> 8) & 3 {
+            0 => Size::Dword,
+            1 => Size::Large,
+            2 => Size::Zero,
+            _ => Size::VariableLength,
+        }
+    }
+
+    /// The class.
+    pub const fn class(self) -> Class {
+        match (self.0 >> 10) & 3 {
+            0 => Class::Number,
+            1 => Class::Counter,
+            2 => Class::Text,
+            _ => Class::Zero,
+        }
+    }
+
+    /// The subtype within the class.
+    pub const fn subtype(self) -> Subtype {
+        let number = ((self.0 >> 16) & 15) as u8;
+        match (self.class(), number) {
+            (Class::Number, 0) => Subtype::Hex,
+            (Class::Number, 1) => Subtype::Decimal,
+            (Class::Number, 2) => Subtype::Decimal1000,
+            (Class::Counter, 0) => Subtype::Value,
+            (Class::Counter, 1) => Subtype::Rate,
+            (Class::Counter, 2) => Subtype::Fraction,
+            (Class::Counter, 3) => Subtype::Base,
+            (Class::Counter, 4) => Subtype::Elapsed,
+            (Class::Counter, 5) => Subtype::QueueLength,
+            (Class::Counter, 6) => Subtype::Histogram,
+            (Class::Counter, 7) => Subtype::Precision,
+            (Class::Text, 0) => Subtype::Unicode,
+            (Class::Text, 1) => Subtype::Ascii,
+            (_, other) => Subtype::Other(other),
+        }
+    }
+
+    /// The clock of the second raw value.
+    pub const fn time_base(self) -> TimeBase {
+        match (self.0 >> 20) & 3 {
+            0 => TimeBase::Tick,
+            1 => TimeBase::HundredNs,
+            2 => TimeBase::Object,
+            _ => TimeBase::Other,
+        }
+    }
+
+    /// Whether the difference of two samples is taken (bit 22). Clear for the two averages, which take it all the same.
+    pub const fn is_delta(self) -> bool {
+        self.0 & 0x0040_0000 != 0
+    }
+
+    /// Whether the difference of the base is taken too (bit 23).
+    pub const fn is_delta_base(self) -> bool {
+        self.0 & 0x0080_0000 != 0
+    }
+
+    /// Whether one minus the value is shown (bit 24).
+    pub const fn is_inverse(self) -> bool {
+        self.0 & 0x0100_0000 != 0
+    }
+
+    /// Whether the value sums several sources, so that it carries a multiplier and can exceed 100 % (bit 25).
+    pub const fn is_multi(self) -> bool {
+        self.0 & 0x0200_0000 != 0
+    }
+
+    /// What is written after the value.
+    pub const fn suffix(self) -> Suffix {
+        match (self.0 >> 28) & 7 {
+            0 => Suffix::None,
+            1 => Suffix::PerSecond,
+            2 => Suffix::Percent,
+            3 => Suffix::Seconds,
+            4 => Suffix::NoShow,
+            other => Suffix::Other(other as u8),
+        }
+    }
+
+    /// Windows' name, such as `PERF_COUNTER_BULK_COUNT`; `None` for a word that it does not name.
+    ///
+    /// `PERF_LARGE_RAW_BASE` and `PERF_PRECISION_TIMESTAMP` are one word; the first name is given.
+    pub fn name(self) -> Option<&'static str> {
+        self.named().map(|named| named.name)
+    }
+
+    /// The member of .NET's `PerformanceCounterType`, such as `RateOfCountsPerSecond64`; `None` where .NET has none.
+    pub fn dot_net_name(self) -> Option<&'static str> {
+        self.named().and_then(|named| named.dot_net_name)
+    }
+
+    /// The type of a Windows name or of a .NET name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMED_TYPES
+            .iter()
+            .find(|named| named.name == name || named.dot_net_name == Some(name))
+            .map(|named| Self(named.word))
+    }
+
+    /// Every named type, in the order of the words.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let mut last = None;
+        NAMED_TYPES
+            .iter()
+            .map(|named| Self(named.word))
+            .filter(move |&kind| last.replace(kind) != Some(kind))
+    }
+
+    /// The formula of the type; `None` for types without a number (bases, text, no data) and for unknown words.
+    pub fn formula(self) -> Option<Formula> {
+        self.named().and_then(|named| named.formula)
+    }
+
+    /// Whether Windows names this word.
+    pub fn is_known(self) -> bool {
+        self.named().is_some()
+    }
+
+    /// Whether a value takes two samples. False for types that have no value at all.
+    pub fn needs_two_samples(self) -> bool {
+        self.formula().is_some_and(Formula::needs_two_samples)
+    }
+
+    /// Whether this is the base of the counter before it; bases have no value of their own.
+    pub fn is_base(self) -> bool {
+        self.class() as u8 == Class::Counter as u8 && matches!(self.subtype(), Subtype::Base)
+    }
+
+    /// Whether tools show the counter: everything but bases and counters without data.
+    pub fn is_shown(self) -> bool {
+        !self.is_base() && self != Self::NO_DATA
+    }
+
+    /// Whether people read the value in hexadecimal.
+    pub fn is_hexadecimal(self) -> bool {
+        matches!(self.formula(), Some(Formula::Value)) && matches!(self.subtype(), Subtype::Hex)
+    }
+
+    /// The type of the base counter that accompanies this one in blocks; `None` where there is none.
+    ///
+    /// Source: \[MS-PCQ\] 2.2.4.2.
+    pub const fn base(self) -> Option<Self> {
+        match self {
+            Self::AVERAGE_TIMER | Self::AVERAGE_BULK => Some(Self::AVERAGE_BASE),
+            Self::RAW_FRACTION => Some(Self::RAW_BASE),
+            Self::SAMPLE_FRACTION => Some(Self::SAMPLE_BASE),
+            Self::LARGE_RAW_FRACTION
+            | Self::PRECISION_SYSTEM_TIMER
+            | Self::PRECISION_100NS_TIMER
+            | Self::PRECISION_OBJECT_TIMER => Some(Self::LARGE_RAW_BASE),
+            Self::COUNTER_MULTI_TIMER
+            | Self::MULTI_TIMER_100NS
+            | Self::COUNTER_MULTI_TIMER_INV
+            | Self::MULTI_TIMER_INV_100NS => Some(Self::MULTI_BASE),
+            _ => None,
+        }
+    }
+
+    fn named(self) -> Option<&'static NamedType> {
+        // Telegraf's and the exporters' tables carry LARGE_RAW_BASE with the low byte of its pre-release form.
+        let word = if self.0 == 0x4003_0503 { Self::LARGE_RAW_BASE.0 } else { self.0 };
+        let at = NAMED_TYPES.partition_point(|named| named.word < word);
+        NAMED_TYPES.get(at).filter(|named| named.word == word)
+    }
+}
+
+/// Windows' name, or the word as `0x...` where it has none.
+impl fmt::Display for CounterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("{:#010x}", self.0)),
+        }
+    }
+}
+
+impl fmt::Debug for CounterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} ({:#010x})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

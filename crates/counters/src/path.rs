@@ -1,0 +1,353 @@
+//! Counter paths: `\\machine\set(parent/instance#index)\counter`.
+//!
+//! A path names a machine (or leaves it out), a counter set, an instance where the set has instances, and a counter.
+//! Names hold the separating characters themselves and there is no escape, so a path is read from the outside in:
+//!
+//! 1. `\\` begins the machine, the next `\` ends it. A single `\` begins the set.
+//! 2. A `\` outside parentheses ends the set; there is no instance then. A balanced group in parentheses that a `\`
+//!    follows directly is the instance; any other group belongs to the set's name.
+//! 3. So an instance may hold `\`, `:`, `,` and balanced parentheses.
+//! 4. All the rest is the counter. It may hold `\` only inside balanced parentheses.
+//! 5. What the instance's text says is kept as it is: whether `a/b#2` has a parent or an index is known only to who
+//!    knows the set ([`InstanceName::split`]).
+//!
+//! For shells a path may be written with `/`: one that begins with `/` or `//` uses `/` for every separator
+//! (`/Processor(_Total)/% Processor Time`), the first `/` outside parentheses ends the set, and a `\` is refused outside
+//! parentheses. It is printed with `\`. A path that begins with `\` has no other separator.
+//!
+//! Source: "Specifying a Counter Path" (Windows SDK); the order of reading from the tests of public parsers
+//! (reference: "Paths, logs and tools of the PDH world", 1.1 to 1.3).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::wildcard::eq_ignore_case;
+
+mod error;
+mod pattern;
+
+pub use error::{PathError, PathPart};
+pub use pattern::PathPattern;
+
+/// The most UTF-16 units in a path.
+pub const MAX_PATH_LENGTH: usize = 2048;
+
+/// The most UTF-16 units in the name of a machine, a set, an instance or a counter.
+pub const MAX_NAME_LENGTH: usize = 1024;
+
+/// A path to one counter, or with wildcards to several ([`PathPattern`]).
+///
+/// Names keep the case they were given in; comparing is done without case ([`CounterPath::eq_ignore_case`]). The fields
+/// may be set freely, so that what a log holds can always be shown: a path made of names that this grammar cannot
+/// express (unbalanced parentheses) is printed, but does not parse.
+///
+/// ```
+/// use tachograph_counters::path::CounterPath;
+/// let path: CounterPath = r"\\WEB1\Process(svchost#2)\% Processor Time".parse()?;
+/// assert_eq!(path.machine.as_deref(), Some("WEB1"));
+/// assert_eq!(path.set, "Process");
+/// assert_eq!(path.instance.as_ref().map(|instance| instance.as_str()), Some("svchost#2"));
+/// assert_eq!(path.counter, "% Processor Time");
+/// assert_eq!(path.to_string(), r"\\WEB1\Process(svchost#2)\% Processor Time");
+/// # Ok::<(), tachograph_counters::path::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CounterPath {
+    /// The machine's name without its two backslashes; `None` where the path leaves it out.
+    pub machine: Option<String>,
+    /// The counter set's name.
+    pub set: String,
+    /// The text inside the parentheses; `None` where there are none.
+    pub instance: Option<InstanceName>,
+    /// The counter's name.
+    pub counter: String,
+}
+
+impl CounterPath {
+    /// Reads a path, in one of the two forms that the module's page describes.
+    ///
+    /// Wildcards are characters like others here.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`], where the text is no path or one of its names is longer than Windows allows.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        Self::read(text).map_err(|error| error.with_guess(text))
+    }
+
+    /// As `parse`; the error does not yet say which path was probably meant.
+    fn read(text: &str) -> Result<Self, PathError> {
+        check_length(PathPart::Path, text)?;
+        let separator = match text.as_bytes().first() {
+            None => return Err(PathError::Empty),
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(_) => return Err(PathError::NoLeadingSeparator { meant: None }),
+        };
+        let reader = Reader { text, separator };
+        let (machine, set_from) = reader.machine()?;
+        let (set_to, instance, counter_from) = reader.set_and_instance(set_from)?;
+        reader.check_counter(counter_from)?;
+
+        let set = &text[set_from..set_to];
+        let counter = &text[counter_from..];
+        for (part, name, offset) in
+            [(PathPart::Set, set, set_from), (PathPart::Counter, counter, counter_from)]
+        {
+            if name.is_empty() {
+                return Err(PathError::EmptyName { part, offset });
+            }
+            check_length(part, name)?;
+        }
+        if let Some(name) = machine {
+            check_length(PathPart::Machine, name)?;
+        }
+        if let Some(name) = instance {
+            check_length(PathPart::Instance, name)?;
+        }
+        Ok(Self {
+            machine: machine.map(str::to_owned),
+            set: set.to_owned(),
+            instance: instance.map(InstanceName::from),
+            counter: counter.to_owned(),
+        })
+    }
+
+    /// Whether two paths name the same counter: all parts equal without regard to case.
+    ///
+    /// A path without a machine equals only one without a machine.
+    #[must_use]
+    pub fn eq_ignore_case(&self, other: &Self) -> bool {
+        let same = |a: Option<&str>, b: Option<&str>| match (a, b) {
+            (Some(a), Some(b)) => eq_ignore_case(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        eq_ignore_case(&self.counter, &other.counter)
+            && eq_ignore_case(&self.set, &other.set)
+            && same(
+                self.instance.as_ref().map(InstanceName::as_str),
+                other.instance.as_ref().map(InstanceName::as_str),
+            )
+            && same(self.machine.as_deref(), other.machine.as_deref())
+    }
+}
+
+impl FromStr for CounterPath {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for CounterPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(machine) = &self.machine {
+            write!(f, r"\\{machine}")?;
+        }
+        write!(f, r"\{}", self.set)?;
+        if let Some(instance) = &self.instance {
+            write!(f, "({instance})")?;
+        }
+        write!(f, r"\{}", self.counter)
+    }
+}
+
+fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
+    let limit = if part == PathPart::Path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
+    // UTF-8 never has fewer bytes than UTF-16 has units.
+    if name.len() <= limit {
+        return Ok(());
+    }
+    let length = name.encode_utf16().count();
+    if length <= limit { Ok(()) } else { Err(PathError::TooLong { part, length, limit }) }
+}
+
+fn unbalanced(offset: usize) -> PathError {
+    PathError::Unbalanced { offset, meant: None }
+}
+
+fn missing_counter(offset: usize) -> PathError {
+    PathError::MissingCounter { offset, meant: None }
+}
+
+/// A path being read. All offsets are bytes from its start; separators and parentheses are ASCII, so that each of them
+/// is a border between characters.
+struct Reader<'a> {
+    text: &'a str,
+    separator: char,
+}
+
+impl<'a> Reader<'a> {
+    fn is_separator(&self, offset: usize) -> bool {
+        self.text.as_bytes().get(offset).copied().map(char::from) == Some(self.separator)
+    }
+
+    /// The machine, if there is one, and where the set begins.
+    fn machine(&self) -> Result<(Option<&'a str>, usize), PathError> {
+        if !self.is_separator(1) {
+            return Ok((None, 1));
+        }
+        let Some(length) = self.text[2..].find(self.separator) else {
+            return Err(missing_counter(self.text.len()));
+        };
+        let name = &self.text[2..2 + length];
+        if name.is_empty() {
+            return Err(PathError::EmptyName { part: PathPart::Machine, offset: 2 });
+        }
+        if let Some(offset) = name.find('\\') {
+            return Err(PathError::StrayBackslash { offset: 2 + offset });
+        }
+        Ok((Some(name), 2 + length + 1))
+    }
+
+    /// Where the set ends, the instance, and where the counter begins.
+    fn set_and_instance(&self, from: usize) -> Result<(usize, Option<&'a str>, usize), PathError> {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while at < bytes.len() {
+            if self.is_separator(at) {
+                return Ok((at, None, at + 1));
+            }
+            match bytes[at] {
+                b'(' => {
+                    let end = self.group_end(at)?;
+                    if self.is_separator(end) {
+                        return Ok((at, Some(&self.text[at + 1..end - 1]), end + 1));
+                    }
+                    at = end;
+                }
+                b')' => return Err(unbalanced(at)),
+                b'\\' => return Err(PathError::StrayBackslash { offset: at }),
+                _ => at += 1,
+            }
+        }
+        Err(missing_counter(bytes.len()))
+    }
+
+    fn check_counter(&self, from: usize) -> Result<(), PathError> {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'(' => at = self.group_end(at)?,
+                b')' => return Err(unbalanced(at)),
+                b'\\' => return Err(PathError::StrayBackslash { offset: at }),
+                _ => at += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// The offset after the `)` that balances the `(` at an offset.
+    fn group_end(&self, open: usize) -> Result<usize, PathError> {
+        let mut depth = 0_usize;
+        for (offset, byte) in self.text.bytes().enumerate().skip(open) {
+            match byte {
+                b'(' => depth += 1,
+                b')' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(offset + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(unbalanced(open))
+    }
+}
+
+/// The name of an instance as a path shows it: `name`, `name#index`, `parent/name`, `parent/name#index`.
+///
+/// The text is kept verbatim, since only the counter set tells what it means: Linux names hold `/` where there is no
+/// parent, and a name can itself end in `#2`. So look the whole text up first, and what [`InstanceName::split`] makes
+/// of it afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceName(String);
+
+impl InstanceName {
+    /// The form in which the `index`-th instance (from 0) of a name is shown: the first has no `#0`.
+    ///
+    /// ```
+    /// use tachograph_counters::path::InstanceName;
+    /// assert_eq!(InstanceName::from_parts(None, "svchost", 0).as_str(), "svchost");
+    /// assert_eq!(InstanceName::from_parts(Some("explorer"), "7", 2).as_str(), "explorer/7#2");
+    /// ```
+    #[must_use]
+    pub fn from_parts(parent: Option<&str>, name: &str, index: u32) -> Self {
+        let mut text = String::with_capacity(parent.map_or(0, |parent| parent.len() + 1) + name.len());
+        if let Some(parent) = parent {
+            text.push_str(parent);
+            text.push('/');
+        }
+        text.push_str(name);
+        if index > 0 {
+            text.push('#');
+            text.push_str(&index.to_string());
+        }
+        Self(text)
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Parent, name and index (from 0).
+    ///
+    /// `#` and digits at the end are the index, if a name stands before them and they fit 32 bits; without, the index
+    /// is 0. The first `/` ends the parent, where the set has parents (`has_parent`).
+    ///
+    /// ```
+    /// use tachograph_counters::path::InstanceName;
+    /// let instance = InstanceName::from("explorer/7#2");
+    /// assert_eq!(instance.split(true), (Some("explorer"), "7", 2));
+    /// assert_eq!(instance.split(false), (None, "explorer/7", 2));
+    /// ```
+    #[must_use]
+    pub fn split(&self, has_parent: bool) -> (Option<&str>, &str, u32) {
+        let (parent, rest) = match self.0.split_once('/') {
+            Some((parent, rest)) if has_parent => (Some(parent), rest),
+            _ => (None, self.0.as_str()),
+        };
+        let (name, index) = split_index(rest).unwrap_or((rest, 0));
+        (parent, name, index)
+    }
+}
+
+/// The text before a trailing `#` with digits, and their number.
+fn split_index(text: &str) -> Option<(&str, u32)> {
+    let (name, digits) = text.rsplit_once('#')?;
+    // `parse` alone would take a leading plus sign.
+    if name.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some((name, digits.parse().ok()?))
+}
+
+impl From<&str> for InstanceName {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for InstanceName {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl AsRef<str> for InstanceName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InstanceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

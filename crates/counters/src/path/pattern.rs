@@ -1,0 +1,173 @@
+//! Paths with wildcards.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{CounterPath, PathError, split_index};
+use crate::wildcard::{Pattern, eq_ignore_case};
+
+/// A path that selects counters: `*` and `?` stand in the set, the instance and the counter.
+///
+/// All parts compare without case. The rules:
+///
+/// * **Machine**: literal; left out, it selects every machine.
+/// * **Instance** left out: only sets without instances. Present: only sets with instances.
+/// * The instance's text is compared with the *display form* of a candidate (`parent/name#index`, `#index` from 1 on) as
+///   a whole: `svchost` selects the first only, `svchost#2` the third (or the first that is named so), `svchost*` all of
+///   them, `*` every instance with any parent and index. `*` goes across `/` and `#`.
+/// * A pattern that ends in `#` and an index or wildcards for one also selects a candidate without `#` and digits at its
+///   end as if it ended in `#0`: `svchost#*` selects `svchost` and `svchost#1`; `svchost#0` selects `svchost`.
+/// * A `/` in the pattern needs one in the candidate: `*/*#*` selects `explorer/7`, not `svchost`.
+///
+/// ```
+/// use tachograph_counters::path::PathPattern;
+/// let pattern: PathPattern = r"\Process(svchost#*)\*".parse()?;
+/// assert!(pattern.matches("WEB1", "process", Some("svchost"), "Thread Count"));
+/// assert!(pattern.matches("WEB1", "process", Some("svchost#3"), "Thread Count"));
+/// assert!(!pattern.matches("WEB1", "process", Some("explorer"), "Thread Count"));
+/// assert!(!pattern.matches("WEB1", "process", None, "Thread Count"));
+/// # Ok::<(), tachograph_counters::path::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PathPattern {
+    path: CounterPath,
+    set: Pattern,
+    instance: Option<InstancePattern>,
+    counter: Pattern,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct InstancePattern {
+    whole: Pattern,
+    /// What comes before the `#`, where what follows selects index 0.
+    first_of: Option<Pattern>,
+}
+
+impl InstancePattern {
+    fn new(text: &str) -> Self {
+        let first_of = text.rsplit_once('#').and_then(|(name, index)| {
+            let can_be_index = !name.is_empty()
+                && !index.is_empty()
+                && index.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b'?');
+            (can_be_index && Pattern::new(index).matches("0")).then(|| Pattern::new(name))
+        });
+        Self { whole: Pattern::new(text), first_of }
+    }
+
+    fn matches(&self, display: &str) -> bool {
+        self.whole.matches(display)
+            || self
+                .first_of
+                .as_ref()
+                .is_some_and(|name| name.matches(display) && split_index(display).is_none())
+    }
+}
+
+impl PathPattern {
+    /// Reads a path and compiles its wildcards.
+    ///
+    /// # Errors
+    ///
+    /// As [`CounterPath::parse`].
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        CounterPath::parse(text).map(Self::from)
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &CounterPath {
+        &self.path
+    }
+
+    /// Whether no part has a wildcard, so that at most one counter of a machine is selected.
+    #[must_use]
+    pub fn is_literal(&self) -> bool {
+        self.set.is_literal()
+            && self.counter.is_literal()
+            && self.instance.as_ref().is_none_or(|instance| instance.whole.is_literal())
+    }
+
+    /// The set's part.
+    #[must_use]
+    pub fn set(&self) -> &Pattern {
+        &self.set
+    }
+
+    /// The instance's part; `None` where only sets without instances are selected.
+    #[must_use]
+    pub fn instance(&self) -> Option<&Pattern> {
+        self.instance.as_ref().map(|instance| &instance.whole)
+    }
+
+    /// The counter's part.
+    #[must_use]
+    pub fn counter(&self) -> &Pattern {
+        &self.counter
+    }
+
+    /// Whether a machine is selected. The name is taken with or without its two backslashes.
+    #[must_use]
+    pub fn matches_machine(&self, machine: &str) -> bool {
+        self.path
+            .machine
+            .as_deref()
+            .is_none_or(|wanted| eq_ignore_case(wanted, machine.strip_prefix(r"\\").unwrap_or(machine)))
+    }
+
+    /// Whether a counter set of this name is selected, its instances left aside.
+    #[must_use]
+    pub fn matches_set(&self, set: &str) -> bool {
+        self.set.matches(set)
+    }
+
+    /// Whether an instance is selected, given in its display form; `None` for a set without instances.
+    #[must_use]
+    pub fn matches_instance(&self, instance: Option<&str>) -> bool {
+        match (&self.instance, instance) {
+            (None, None) => true,
+            (Some(pattern), Some(display)) => pattern.matches(display),
+            _ => false,
+        }
+    }
+
+    /// Whether a counter of this name is selected.
+    #[must_use]
+    pub fn matches_counter(&self, counter: &str) -> bool {
+        self.counter.matches(counter)
+    }
+
+    /// Whether all parts are selected: machine, set, instance (in its display form; `None` for a set without instances)
+    /// and counter.
+    #[must_use]
+    pub fn matches(&self, machine: &str, set: &str, instance: Option<&str>, counter: &str) -> bool {
+        self.matches_set(set)
+            && self.matches_counter(counter)
+            && self.matches_instance(instance)
+            && self.matches_machine(machine)
+    }
+}
+
+impl From<CounterPath> for PathPattern {
+    fn from(path: CounterPath) -> Self {
+        Self {
+            set: Pattern::new(&path.set),
+            instance: path.instance.as_ref().map(|instance| InstancePattern::new(instance.as_str())),
+            counter: Pattern::new(&path.counter),
+            path,
+        }
+    }
+}
+
+impl FromStr for PathPattern {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.fmt(f)
+    }
+}

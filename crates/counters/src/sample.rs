@@ -1,0 +1,104 @@
+//! The sample: all raw values of one moment. What flows from every source to every sink.
+
+use std::sync::Arc;
+
+use crate::civil::{FileTime, Moment};
+use crate::raw::RawValue;
+use crate::set::{CounterSet, Instances};
+use crate::statistics::Pairing;
+use crate::status::Status;
+
+/// All raw values of one moment of one or more machines, one [`Group`] per record.
+///
+/// A sample is reused from one moment to the next: a source overwrites it in place, so that the steady state allocates
+/// nothing. Descriptions are shared; the groups keep their order for as long as the source's set of counters holds.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The moment, with the bias that was in force where the sample was taken.
+    pub at: Moment,
+    /// The raw values.
+    pub groups: Vec<Group>,
+    /// The sample before the window that was asked for: it opens the first interval and is counted by no statistic.
+    pub is_baseline: bool,
+    /// Whether values may be paired with those of the sample before.
+    pub pairing: Pairing,
+}
+
+/// The raw values of a counter set, or of the part of it that one record holds, at one moment: rows are instances,
+/// columns are counters.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The description of the columns.
+    pub set: Arc<CounterSet>,
+    /// The rows; a set without instances has one row without a name.
+    pub instances: Instances,
+    /// What each row's instance is beyond its name (a process id); empty where nothing is known. A name whose identity
+    /// changed is another instance.
+    pub identities: Vec<u64>,
+    /// Row after row, `instances.len() * set.counters.len()` values.
+    pub values: Vec<RawValue>,
+    /// The status of the record as a whole; in error there are no rows.
+    pub status: Status,
+    /// The moment at which this machine was read, local time, where the source knows it better than
+    /// [`Sample::at`].
+    pub read_at: FileTime,
+    /// The clocks read with the values.
+    pub clocks: Clocks,
+}
+
+/// The clocks that were read together with a group, which block records keep beside the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Clocks {
+    /// Performance counter, ticks.
+    pub ticks: i64,
+    /// Performance counter, ticks per second.
+    pub frequency: i64,
+    /// System time, 100 ns units since 1601, UTC.
+    pub system_time: FileTime,
+    /// The counter set's own clock and its frequency; 0 where it has none.
+    pub object_time: i64,
+    /// Units of `object_time` per second.
+    pub object_frequency: i64,
+}
+
+impl Group {
+    /// A group without rows.
+    pub fn new(set: Arc<CounterSet>) -> Self {
+        Self {
+            set,
+            instances: Instances::default(),
+            identities: Vec::new(),
+            values: Vec::new(),
+            status: Status::VALID_DATA,
+            read_at: FileTime(0),
+            clocks: Clocks::default(),
+        }
+    }
+
+    /// Takes all rows out, keeping the buffers.
+    pub fn clear(&mut self) {
+        self.instances = Instances::default();
+        self.identities.clear();
+        self.values.clear();
+        self.status = Status::VALID_DATA;
+        self.clocks = Clocks::default();
+    }
+
+    /// The rows, each with its instance's place and its raw values in the order of the set's counters.
+    pub fn rows(&self) -> impl Iterator<Item = &[RawValue]> {
+        // A set without counters has no values, and chunks of 0 are not allowed.
+        self.values.chunks_exact(self.set.counters.len().max(1))
+    }
+}
+
+impl Sample {
+    /// How many raw values there are.
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(|group| group.values.len()).sum()
+    }
+
+    /// Whether there is no raw value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,86 @@
+//! From consecutive samples of one counter to its statistics.
+
+use super::Statistics;
+use crate::civil::Moment;
+use crate::formula::{Calculator, Formula};
+use crate::raw::RawValue;
+
+/// How the sample before may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Pairing {
+    /// The sample before is from the same run of the same source.
+    #[default]
+    Continues,
+    /// Another log of the same machine begins: the pair across counts unless a difference is negative.
+    NewLog,
+    /// The machine was started anew, or the instance is another one under the same name: no pair across.
+    Broken,
+}
+
+/// One counter of one instance through time: remembers the raw value before, and adds each interval to its statistics.
+#[derive(Clone, Debug)]
+pub struct Series {
+    previous: Option<RawValue>,
+    statistics: Statistics,
+}
+
+impl Series {
+    /// A series without a sample yet, over an empty state.
+    pub fn new(statistics: Statistics) -> Self {
+        Self { previous: None, statistics }
+    }
+
+    /// Takes the next raw value.
+    #[inline]
+    pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment, pairing: Pairing) {
+        if pairing != Pairing::Continues {
+            self.cross(calculator, raw, pairing);
+        }
+        let two = calculator.formula().is_some_and(Formula::needs_two_samples);
+        if two && self.previous.is_none() {
+            // Nothing to compare with: neither a value nor an error.
+            self.open(raw, at);
+        } else {
+            self.statistics.add(calculator, self.previous.as_ref(), raw, at);
+        }
+        self.previous = Some(*raw);
+    }
+
+    /// Takes a raw value that only opens the first interval: counted nowhere.
+    pub fn add_baseline(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) {
+        if calculator.formula().is_some_and(Formula::needs_two_samples) {
+            self.open(raw, at);
+        }
+        self.previous = Some(*raw);
+    }
+
+    /// Forgets the raw value before: the instance was absent from a sample.
+    pub fn interrupt(&mut self) {
+        self.previous = None;
+    }
+
+    /// The statistics so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    fn open(&mut self, raw: &RawValue, at: Moment) {
+        if raw.status.is_good() {
+            self.statistics.reach(at);
+        }
+    }
+
+    #[cold]
+    fn cross(&mut self, calculator: &Calculator, raw: &RawValue, pairing: Pairing) {
+        let went_back = |previous: &RawValue| {
+            raw.status.is_good()
+                && previous.status.is_good()
+                && (raw.first < previous.first
+                    || calculator.formula().is_some_and(Formula::uses_second_difference)
+                        && raw.second < previous.second)
+        };
+        if pairing == Pairing::Broken || self.previous.as_ref().is_some_and(went_back) {
+            self.previous = None;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The sums from which an average is made.
+
+use crate::formula::{Formula, Terms, evaluate, not_negative};
+
+/// Sums of what the intervals contributed. Differences are exact integers, kept apart by time base and multiplier where
+/// the formula uses them; a log of one machine has one such pair.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    main: Differences,
+    /// Differences on other clocks, sorted by key: after a merge of machines, or a reboot onto another clock.
+    others: Vec<Differences>,
+    /// Sum of formatted values times [`DOWN`], for formulas that average arithmetically without being integers.
+    formatted: Compensated,
+}
+
+/// Doubles of a text log can be so large that two of them overflow: they are summed scaled down, by a power of two so
+/// that nothing is rounded (what that pushes below the smallest double is below 1e-288).
+const DOWN: f64 = 1.0 / UP;
+const UP: f64 = (1u128 << 64) as f64;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Differences {
+    time_base: i64,
+    multi_count: u32,
+    count: u64,
+    numerator: i128,
+    denominator: i128,
+}
+
+impl Differences {
+    fn key(&self) -> (i64, u32) {
+        (self.time_base, self.multi_count)
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.count += other.count;
+        self.numerator += other.numerator;
+        self.denominator += other.denominator;
+    }
+}
+
+impl Sums {
+    #[inline]
+    pub(super) fn add(&mut self, formula: Formula, terms: &Terms, time_base: i64, multi_count: u32) {
+        let (numerator, denominator) = match formula {
+            Formula::Value => (i128::from(terms.numerator as i64), 0),
+            Formula::Double | Formula::Fraction => {
+                self.formatted.add(terms.formatted * DOWN);
+                (0, 0)
+            }
+            _ => (i128::from(terms.numerator), i128::from(terms.denominator)),
+        };
+        let addend = Differences {
+            time_base: if formula.uses_time_base() { time_base } else { 0 },
+            multi_count: if formula.uses_multiplier() { multi_count } else { 0 },
+            count: 1,
+            numerator,
+            denominator,
+        };
+        if addend.key() == self.main.key() {
+            self.main.absorb(&addend);
+        } else {
+            self.absorb(&addend);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for part in std::iter::once(&other.main).chain(&other.others).filter(|part| part.count > 0) {
+            self.absorb(part);
+        }
+        self.formatted.add(other.formatted.sum);
+        self.formatted.add(other.formatted.rest);
+    }
+
+    #[cold]
+    fn absorb(&mut self, part: &Differences) {
+        if self.main.count == 0 {
+            self.main = *part;
+        } else if self.main.key() == part.key() {
+            self.main.absorb(part);
+        } else {
+            match self.others.binary_search_by_key(&part.key(), Differences::key) {
+                Ok(at) => self.others[at].absorb(part),
+                Err(at) => self.others.insert(at, *part),
+            }
+        }
+    }
+
+    /// The formula over the sums; `None` when nothing was added.
+    pub(super) fn average(&self, formula: Formula) -> Option<f64> {
+        let mut parts: Vec<_> = std::iter::once(self.main).chain(self.others.iter().copied()).collect();
+        parts.sort_by_key(Differences::key);
+        let count: u64 = parts.iter().map(|part| part.count).sum();
+        if count == 0 {
+            return None;
+        }
+        let numerator: i128 = parts.iter().map(|part| part.numerator).sum();
+        let denominator: i128 = parts.iter().map(|part| part.denominator).sum();
+        Some(match formula {
+            Formula::Value | Formula::Delta => numerator as f64 / count as f64,
+            Formula::Double | Formula::Fraction => (self.formatted.sum + self.formatted.rest) / count as f64 * UP,
+            _ => match parts.as_slice() {
+                [one] => evaluate(
+                    formula,
+                    one.numerator as f64,
+                    one.denominator as f64,
+                    one.time_base as f64,
+                    one.multi_count,
+                ),
+                _ if denominator == 0 => 0.0,
+                several => over_several_clocks(formula, several, numerator as f64, denominator as f64),
+            },
+        })
+    }
+}
+
+/// The same formulas where time base or multiplier differ between the parts: each part enters with its own.
+fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
+    let sources: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
+    match formula {
+        Formula::Rate => {
+            let seconds: f64 = parts.iter().map(|part| part.denominator as f64 / part.time_base as f64).sum();
+            numerator / seconds
+        }
+        Formula::AverageTime => {
+            let seconds: f64 = parts.iter().map(|part| part.numerator as f64 / part.time_base as f64).sum();
+            seconds / denominator
+        }
+        Formula::MultiPercent if sources == 0 => 0.0,
+        Formula::MultiPercent => (numerator / sources as f64) * 100.0,
+        Formula::MultiInversePercent => not_negative(((sources as f64 - numerator) / denominator) * 100.0),
+        _ => evaluate(formula, numerator, denominator, 1.0, 1),
+    }
+}
+
+/// A sum that carries its rounding error along (Knuth's two-sum), so that order and grouping change its value by about
+/// one part in 1e30.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compensated {
+    sum: f64,
+    rest: f64,
+}
+
+impl Compensated {
+    #[inline]
+    fn add(&mut self, addend: f64) {
+        let sum = self.sum + addend;
+        let back = sum - self.sum;
+        self.rest += (self.sum - (sum - back)) + (addend - back);
+        self.sum = sum;
+    }
+}

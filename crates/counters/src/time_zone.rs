@@ -1,0 +1,313 @@
+//! The time zone of a log, by the rule that the log itself holds.
+//!
+//! Sample times of logs are local times without an offset. The block TIME_ZONE_INFORMATION of the log's header says how
+//! they become UTC: a bias, two further biases, and the two dates in the year on which these change over.
+//!
+//! Source: "TIME_ZONE_INFORMATION structure" (Windows SDK); reference: "The Windows Performance Monitor binary log", 3.3
+//! and 10.1.
+
+use crate::civil::{FileTime, Moment, TimeArgument, days_from_date};
+
+mod names;
+
+/// The date and time of day at which a zone changes over to standard or to daylight time: a SYSTEMTIME.
+///
+/// With year 0 it recurs every year: the `day`-th (5 = last) `day_of_week` (0 = Sunday) of the month. With another year it
+/// is that one date, and `day_of_week` says nothing. Month 0 means: no rule. It is given in the local time that is in force
+/// before the change. The fields are as the log has them; what they cannot mean (month 13) is taken as no rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TransitionDate {
+    /// 0 = every year.
+    pub year: u16,
+    /// 1 to 12; 0 = no rule.
+    pub month: u16,
+    /// 0 = Sunday to 6 = Saturday.
+    pub day_of_week: u16,
+    /// The occurrence of the day of week in the month, 1 to 5 (5 = last); with a year the day of the month.
+    pub day: u16,
+    /// 0 to 23.
+    pub hour: u16,
+    /// 0 to 59.
+    pub minute: u16,
+    /// 0 to 59.
+    pub second: u16,
+    /// 0 to 999.
+    pub millisecond: u16,
+}
+
+impl TransitionDate {
+    /// No rule: all fields 0.
+    pub const NONE: Self =
+        Self { year: 0, month: 0, day_of_week: 0, day: 0, hour: 0, minute: 0, second: 0, millisecond: 0 };
+
+    /// The eight fields in the order in which SYSTEMTIME has them.
+    #[must_use]
+    pub fn to_fields(&self) -> [u16; 8] {
+        [
+            self.year,
+            self.month,
+            self.day_of_week,
+            self.day,
+            self.hour,
+            self.minute,
+            self.second,
+            self.millisecond,
+        ]
+    }
+
+    /// Whether the fields mean a date.
+    fn is_rule(&self) -> bool {
+        let day_is_good = if self.year == 0 {
+            self.day_of_week <= 6 && (1..=5).contains(&self.day)
+        } else {
+            self.day >= 1 && i64::from(self.day) <= days_in_month(self.year.into(), self.month.into())
+        };
+        (1..=12).contains(&self.month)
+            && day_is_good
+            && self.hour <= 23
+            && self.minute <= 59
+            && self.second <= 59
+            && self.millisecond <= 999
+    }
+
+    /// The local time of the change in a year, if this is a rule and has one in it.
+    fn in_year(&self, year: i64) -> Option<FileTime> {
+        if !self.is_rule() || (self.year != 0 && i64::from(self.year) != year) {
+            return None;
+        }
+        let month = i64::from(self.month);
+        let day = if self.year == 0 { self.day_by_week(year) } else { i64::from(self.day) };
+        let minutes = i64::from(self.hour) * 60 + i64::from(self.minute);
+        let milliseconds = i64::from(self.second) * 1000 + i64::from(self.millisecond);
+        let of_day = minutes * FileTime::PER_MINUTE + milliseconds * FileTime::PER_MILLISECOND;
+        let days = days_from_date(year, month, day);
+        Some(FileTime(days.saturating_mul(FileTime::PER_DAY)).saturating_add(of_day))
+    }
+
+    /// The day of the month on which the `day`-th or the last day of week falls.
+    fn day_by_week(&self, year: i64) -> i64 {
+        let month = i64::from(self.month);
+        // 1601-01-01 was a Monday.
+        let first_day_of_week = (days_from_date(year, month, 1) + 1).rem_euclid(7);
+        let first = 1 + (i64::from(self.day_of_week) - first_day_of_week).rem_euclid(7);
+        let wanted = first + 7 * (i64::from(self.day) - 1);
+        if wanted > days_in_month(year, month) { wanted - 7 } else { wanted }
+    }
+}
+
+impl From<[u16; 8]> for TransitionDate {
+    fn from(fields: [u16; 8]) -> Self {
+        let [year, month, day_of_week, day, hour, minute, second, millisecond] = fields;
+        Self { year, month, day_of_week, day, hour, minute, second, millisecond }
+    }
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    let (next_year, next_month) = if month >= 12 { (year + 1, 1) } else { (year, month + 1) };
+    days_from_date(next_year, next_month, 1) - days_from_date(year, month, 1)
+}
+
+/// A time zone: names, biases and the rule of daylight time. Biases are minutes; UTC = local time + bias.
+///
+/// ```
+/// use tachograph_counters::civil::FileTime;
+/// use tachograph_counters::time_zone::TimeZone;
+/// let pacific = TimeZone {
+///     bias_minutes: 480,
+///     standard_name: "@tzres.dll,-212".to_owned(),
+///     standard_date: [0, 11, 0, 1, 2, 0, 0, 0].into(),
+///     standard_bias_minutes: 0,
+///     daylight_name: "@tzres.dll,-211".to_owned(),
+///     daylight_date: [0, 3, 0, 2, 2, 0, 0, 0].into(),
+///     daylight_bias_minutes: -60,
+/// };
+/// let moment = pacific.local_to_moment(FileTime(130_057_734_178_440_000), None);
+/// assert_eq!(moment.rfc3339(), "2013-02-19T18:50:17.844-08:00");
+/// assert_eq!(pacific.name_at(&moment), "Pacific Standard Time");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TimeZone {
+    /// The bias common to both times.
+    pub bias_minutes: i32,
+    /// The name of standard time as the log has it: plain, or an indirect string (`@tzres.dll,-212`).
+    pub standard_name: String,
+    /// When standard time begins, in daylight time.
+    pub standard_date: TransitionDate,
+    /// Added to the bias in standard time, where there is a rule; mostly 0.
+    pub standard_bias_minutes: i32,
+    /// The name of daylight time as the log has it.
+    pub daylight_name: String,
+    /// When daylight time begins, in standard time.
+    pub daylight_date: TransitionDate,
+    /// Added to the bias in daylight time; mostly -60.
+    pub daylight_bias_minutes: i32,
+}
+
+impl Default for TimeZone {
+    /// As [`TimeZone::utc`].
+    fn default() -> Self {
+        Self::utc()
+    }
+}
+
+/// Which of a zone's two times is in force.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Season {
+    Daylight,
+    // The greater one, so that it wins where both begin at once.
+    Standard,
+}
+
+impl TimeZone {
+    /// UTC, under the name that Windows gives it.
+    #[must_use]
+    pub fn utc() -> Self {
+        Self::fixed("Coordinated Universal Time", 0)
+    }
+
+    /// A zone with one bias (minutes) the whole year and one name.
+    #[must_use]
+    pub fn fixed(name: &str, bias_minutes: i32) -> Self {
+        Self {
+            bias_minutes,
+            standard_name: name.to_owned(),
+            standard_date: TransitionDate::NONE,
+            standard_bias_minutes: 0,
+            daylight_name: name.to_owned(),
+            daylight_date: TransitionDate::NONE,
+            daylight_bias_minutes: 0,
+        }
+    }
+
+    /// Whether the zone has daylight time: both dates mean something. One alone is no rule.
+    #[must_use]
+    pub fn has_daylight_time(&self) -> bool {
+        self.standard_date.is_rule() && self.daylight_date.is_rule()
+    }
+
+    /// The moment of a local time: the bias in force by the zone's own rule.
+    ///
+    /// * In the hour that occurs twice, at the end of daylight time, it is the first occurrence (daylight time), unless
+    ///   that is not after `previous_utc`, the moment before it in the log; then it is the second.
+    /// * In the hour that is skipped, at the start of daylight time, it is standard time.
+    /// * Without a rule it is the bias alone.
+    ///
+    /// The local time of the result is always the given one; for this the bias is taken as 0 where UTC would be beyond
+    /// the range of [`FileTime`].
+    #[must_use]
+    pub fn local_to_moment(&self, local: FileTime, previous_utc: Option<FileTime>) -> Moment {
+        if !self.has_daylight_time() {
+            return Moment::from_local(local, self.bias_minutes);
+        }
+        let standard = Moment::from_local(local, self.bias_in(Season::Standard));
+        let daylight = Moment::from_local(local, self.bias_in(Season::Daylight));
+        let is_standard = self.season_at(standard.utc) == Season::Standard;
+        let is_daylight = self.season_at(daylight.utc) == Season::Daylight;
+        match (is_standard, is_daylight) {
+            // A zone whose "daylight" bias is the greater one repeats an hour at its start, standard time first.
+            (true, true) => {
+                let (first, second) = (standard.min(daylight), standard.max(daylight));
+                if previous_utc.is_some_and(|previous| first.utc <= previous) { second } else { first }
+            }
+            (false, true) => daylight,
+            (true, false) | (false, false) => standard,
+        }
+    }
+
+    /// The moment of a time in UTC: the bias in force by the zone's own rule.
+    #[must_use]
+    pub fn utc_to_moment(&self, utc: FileTime) -> Moment {
+        let bias_minutes =
+            if self.has_daylight_time() { self.bias_in(self.season_at(utc)) } else { self.bias_minutes };
+        Moment { utc, bias_minutes }
+    }
+
+    /// The moment of a time that a person wrote: a local time is one of this zone.
+    #[must_use]
+    pub fn argument_to_moment(&self, argument: TimeArgument) -> Moment {
+        match argument {
+            TimeArgument::Local(local) => self.local_to_moment(local, None),
+            TimeArgument::Utc(utc) => self.utc_to_moment(utc),
+        }
+    }
+
+    /// The name of the time in force at a moment of this zone: of daylight time where the moment has its bias.
+    ///
+    /// Indirect strings are resolved to Windows' English name; an unknown one is given as it is.
+    #[must_use]
+    pub fn name_at(&self, moment: &Moment) -> &str {
+        let daylight_bias = self.bias_in(Season::Daylight);
+        let is_daylight = self.has_daylight_time()
+            && moment.bias_minutes == daylight_bias
+            && (daylight_bias != self.bias_in(Season::Standard)
+                || self.season_at(moment.utc) == Season::Daylight);
+        resolve_name(if is_daylight { &self.daylight_name } else { &self.standard_name })
+    }
+
+    /// The bias of a season of a zone that has a rule.
+    fn bias_in(&self, season: Season) -> i32 {
+        let further = match season {
+            Season::Standard => self.standard_bias_minutes,
+            Season::Daylight => self.daylight_bias_minutes,
+        };
+        self.bias_minutes.saturating_add(further)
+    }
+
+    /// The season of a zone that has a rule: that of the latest change. Which of the two dates comes first in a year, as in
+    /// the southern hemisphere, thus makes no difference, nor does a change on New Year's Eve.
+    fn season_at(&self, utc: FileTime) -> Season {
+        let changes_in = |year: i64| {
+            let standard = self.standard_date.in_year(year).map(|local| (local, Season::Standard));
+            let daylight = self.daylight_date.in_year(year).map(|local| (local, Season::Daylight));
+            [standard, daylight].into_iter().flatten().map(|(local, season)| {
+                let before = match season {
+                    Season::Standard => Season::Daylight,
+                    Season::Daylight => Season::Standard,
+                };
+                (Moment::from_local(local, self.bias_in(before)).utc, season)
+            })
+        };
+        let year = utc.year();
+        let near = (year - 1..=year + 1).flat_map(changes_in);
+        if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
+            return season;
+        }
+        // Only dates with a year leave a stretch without a change before it.
+        let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
+        let once = years.into_iter().filter(|&year| year != 0).flat_map(changes_in);
+        if let Some((_, season)) = once.clone().filter(|&(begin, _)| begin <= utc).max() {
+            return season;
+        }
+        match once.min() {
+            Some((_, Season::Standard)) => Season::Daylight,
+            _ => Season::Standard,
+        }
+    }
+}
+
+/// A zone's name as a person reads it: an indirect string of `tzres.dll` is replaced by Windows' English name; any other
+/// text, and an unknown number, is given as it is.
+///
+/// ```
+/// use tachograph_counters::time_zone::resolve_name;
+/// assert_eq!(resolve_name("@tzres.dll,-112"), "Eastern Standard Time");
+/// assert_eq!(resolve_name("@tzres.dll,-65000"), "@tzres.dll,-65000");
+/// ```
+#[must_use]
+pub fn resolve_name(name: &str) -> &str {
+    indirect_number(name).and_then(names::name_of).unwrap_or(name)
+}
+
+/// The number of an indirect string `@[path\]tzres.dll,-number[;comment]`.
+fn indirect_number(name: &str) -> Option<u16> {
+    let (file, number) = name.strip_prefix('@')?.split_once(",-")?;
+    let file = file.rsplit('\\').next()?;
+    if !file.eq_ignore_ascii_case("tzres.dll") {
+        return None;
+    }
+    let digits = number.split(';').next()?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}

@@ -1,0 +1,237 @@
+//! Matching of names: without regard to case, with `*` and `?`, and by likeness.
+//!
+//! Two names are equal when their characters are equal after each has been lower-cased by Unicode's *simple* mapping
+//! (one character to one character). Counter paths, logs and instance names compare in this way in every part
+//! (reference: "Paths, logs and tools of the PDH world", 1.2).
+
+/// The lower case of one character by Unicode's simple mapping.
+fn lower(character: char) -> char {
+    if character.is_ascii() {
+        return character.to_ascii_lowercase();
+    }
+    // The only full mapping longer than one character is that of U+0130, and it begins with its simple mapping.
+    character.to_lowercase().next().unwrap_or(character)
+}
+
+/// Whether two names are equal without regard to case.
+///
+/// ```
+/// use tachograph_counters::wildcard::eq_ignore_case;
+/// assert!(eq_ignore_case("% Processor Time", "% processor time"));
+/// assert!(eq_ignore_case("ÜBERTRAGUNG", "übertragung"));
+/// assert!(!eq_ignore_case("System", "System "));
+/// ```
+#[must_use]
+pub fn eq_ignore_case(a: &str, b: &str) -> bool {
+    if a.is_ascii() && b.is_ascii() {
+        return a.eq_ignore_ascii_case(b);
+    }
+    a.chars().map(lower).eq(b.chars().map(lower))
+}
+
+/// The form of a name that is the same for all names that [`eq_ignore_case`] holds equal: a key for maps.
+///
+/// ```
+/// use tachograph_counters::wildcard::fold_case;
+/// assert_eq!(fold_case("PhysicalDisk"), fold_case("physicaldisk"));
+/// ```
+#[must_use]
+pub fn fold_case(name: &str) -> String {
+    name.chars().map(lower).collect()
+}
+
+/// A name with wildcards: `*` stands for any text (also none), `?` for exactly one character.
+///
+/// Case does not matter. There is no escape: a `*` in a name can only be matched by a wildcard. A match takes at most
+/// (length of the pattern) x (length of the name) steps, however many `*` there are, and allocates nothing.
+///
+/// ```
+/// use tachograph_counters::wildcard::Pattern;
+/// let pattern = Pattern::new("svc*#?");
+/// assert!(pattern.matches("SvcHost#2"));
+/// assert!(!pattern.matches("svchost"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    text: String,
+    folded: String,
+    shape: Shape,
+}
+
+/// What decides the way a pattern is matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    /// No wildcard: equality.
+    Literal,
+    /// Only `*`: everything matches.
+    Everything,
+    /// Wildcards, and ASCII only: a name of ASCII is compared as bytes.
+    Ascii,
+    /// Wildcards, and characters beyond ASCII.
+    Unicode,
+}
+
+impl Pattern {
+    /// Compiles a pattern. Every text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let folded = fold_case(text);
+        let shape = if !folded.contains(['*', '?']) {
+            Shape::Literal
+        } else if folded.bytes().all(|byte| byte == b'*') {
+            Shape::Everything
+        } else if folded.is_ascii() {
+            Shape::Ascii
+        } else {
+            Shape::Unicode
+        };
+        Self { text: text.to_owned(), folded, shape }
+    }
+
+    /// The text it was made from, in its own case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it holds no wildcard, so that only one name (in any case) matches.
+    #[must_use]
+    pub fn is_literal(&self) -> bool {
+        self.shape == Shape::Literal
+    }
+
+    /// Whether it matches every name: `*`.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.shape == Shape::Everything
+    }
+
+    /// Whether the whole name matches.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        match self.shape {
+            Shape::Everything => true,
+            Shape::Literal => eq_ignore_case(&self.folded, name),
+            Shape::Ascii if name.is_ascii() => {
+                let lowered = name.bytes().map(|byte| byte.to_ascii_lowercase());
+                matches_parts(self.folded.bytes(), lowered, b'*', b'?')
+            }
+            Shape::Ascii | Shape::Unicode => {
+                matches_parts(self.folded.chars(), name.chars().map(lower), '*', '?')
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Matches from left to right and, on a mismatch, lets the latest `*` take one more part. Earlier ones need never be
+/// looked at again, since what the latest could not match from here on, no longer stretch of an earlier one can change:
+/// this is what bounds the steps.
+fn matches_parts<P, N, T>(mut pattern: P, mut name: N, any_text: T, any_one: T) -> bool
+where
+    P: Iterator<Item = T> + Clone,
+    N: Iterator<Item = T> + Clone,
+    T: PartialEq + Copy,
+{
+    let mut latest: Option<(P, N)> = None;
+    loop {
+        let at_name = name.clone();
+        match (pattern.next(), name.next()) {
+            (None, None) => return true,
+            (Some(wanted), _) if wanted == any_text => {
+                name = at_name.clone();
+                latest = Some((pattern.clone(), at_name));
+            }
+            (Some(wanted), Some(found)) if wanted == any_one || wanted == found => {}
+            (Some(_), None) => return false,
+            (_, Some(_)) => {
+                let Some((after, from)) = latest.as_mut() else { return false };
+                from.next();
+                pattern = after.clone();
+                name = from.clone();
+            }
+        }
+    }
+}
+
+/// The candidate most like the name that was wanted, for "did you mean ...?".
+///
+/// Likeness is the number of characters to insert, remove, replace, or swap with their neighbour, without regard to
+/// case. At most a third of the wanted name's characters may differ (one in short names); otherwise there is none. Of
+/// equals the first is taken.
+///
+/// ```
+/// use tachograph_counters::wildcard::closest;
+/// let counters = ["% Processor Time", "% User Time", "Interrupts/sec"];
+/// assert_eq!(closest("% procesor tiem", counters.into_iter()), Some("% Processor Time"));
+/// assert_eq!(closest("Disk Reads/sec", counters.into_iter()), None);
+/// ```
+pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = wanted.chars().map(lower).collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let mut limit = (wanted.len() / 3).max(1);
+    let mut best = None;
+    let mut rows = Rows::default();
+    let mut letters: Vec<char> = Vec::new();
+    for candidate in candidates {
+        letters.clear();
+        // One beyond what could match is enough to see that a candidate is too long.
+        letters.extend(candidate.chars().map(lower).take(wanted.len() + limit + 1));
+        let Some(distance) = edit_distance(&wanted, &letters, limit, &mut rows) else { continue };
+        best = Some(candidate);
+        if distance == 0 {
+            break;
+        }
+        // From here on only a strictly better one counts.
+        limit = distance - 1;
+    }
+    best
+}
+
+/// Three rows of the distance table, kept between candidates.
+#[derive(Default)]
+struct Rows {
+    before_last: Vec<usize>,
+    last: Vec<usize>,
+    current: Vec<usize>,
+}
+
+/// The number of edits between two names (optimal string alignment), or `None` where it exceeds the limit.
+fn edit_distance(a: &[char], b: &[char], limit: usize, rows: &mut Rows) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > limit {
+        return None;
+    }
+    let Rows { before_last, last, current } = rows;
+    last.clear();
+    last.extend(0..=b.len());
+    before_last.clear();
+    before_last.resize(b.len() + 1, 0);
+    for (i, &from) in a.iter().enumerate() {
+        current.clear();
+        current.push(i + 1);
+        let mut least = i + 1;
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = last[j] + usize::from(from != to);
+            let mut cost = replaced.min(last[j + 1] + 1).min(current[j] + 1);
+            if i > 0 && j > 0 && from == b[j - 1] && a[i - 1] == to {
+                cost = cost.min(before_last[j - 1] + 1);
+            }
+            least = least.min(cost);
+            current.push(cost);
+        }
+        // A row can only rise from here, but a swap reaches back one row more.
+        if least > limit && last.iter().all(|&cost| cost > limit) {
+            return None;
+        }
+        std::mem::swap(before_last, last);
+        std::mem::swap(last, current);
+    }
+    last.last().copied().filter(|&distance| distance <= limit)
+}

@@ -1,0 +1,59 @@
+//! The header of a buffer (WMI_BUFFER_HEADER).
+
+use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Bytes of a [`BufferHeader`]; the first event of a buffer starts here.
+pub const BUFFER_HEADER_BYTES: usize = 0x48;
+
+/// Largest buffer that is read. ETW itself allows 16 MiB; a larger number is damage, not a buffer.
+pub const MAX_BUFFER_BYTES: usize = 16 << 20;
+
+/// Smallest buffer that is read.
+pub const MIN_BUFFER_BYTES: usize = 1024;
+
+/// Whether `bytes` can be the size of a buffer: a multiple of 512 between 1 KiB and 16 MiB.
+pub fn is_buffer_size(bytes: u32) -> bool {
+    let bytes = bytes as usize;
+    bytes.is_multiple_of(512) && (MIN_BUFFER_BYTES..=MAX_BUFFER_BYTES).contains(&bytes)
+}
+
+/// Header of a buffer, 0x48 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+#[doc(alias = "WMI_BUFFER_HEADER")]
+pub struct BufferHeader {
+    /// Size of every buffer of the file.
+    pub buffer_size: U32,
+    /// As `offset` in newer logs; ignored.
+    pub saved_offset: U32,
+    /// Where the event that did not fit would have ended; ignored.
+    pub current_offset: U32,
+    /// 0.
+    pub reference_count: U32,
+    /// When the buffer was flushed, UTC, 100 ns units.
+    pub flushed_at: I64,
+    /// Number of the buffer in order of time (in logs of Windows 5.2, part of a GUID).
+    pub sequence_number: U64,
+    /// Clock type and frequency; 0.
+    pub clock: U64,
+    /// Processor number; 0.
+    pub processor: u8,
+    /// 0 or 8.
+    pub alignment: u8,
+    /// Number of the logger.
+    pub logger_id: U16,
+    /// 3 in data buffers.
+    pub state: U32,
+    /// Bytes in use, this header included: events end here.
+    pub offset: U32,
+    /// Bit 0: last buffer of a flush. Bit 5: set in the data buffers of newer logs.
+    pub flags: U16,
+    /// 4 in the first buffer, 0 in data buffers.
+    pub kind: U16,
+    /// Undefined bytes (pointers of the process that wrote the log).
+    pub stale: [u8; 16],
+}
+
+const _: () = assert!(size_of::<BufferHeader>() == BUFFER_HEADER_BYTES);

@@ -1,0 +1,75 @@
+//! The header of an event (EVENT_TRACE_HEADER) and the prefix that PDH puts before each payload.
+
+use zerocopy::little_endian::{I64, U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Bytes of an [`EventHeader`]: the payload starts here.
+pub const EVENT_HEADER_BYTES: usize = 0x48;
+
+/// Marker flags of every event.
+pub const MARKER_FLAGS: u8 = 0xC0;
+
+/// Most payload bytes that Windows puts into one event; longer payloads are cut into parts.
+pub const PART_BYTES: usize = 8000;
+
+/// {933f3bb3-943e-490d-9ced-3cbb14c14479}, the class of PDH's events, in the order of the bytes on disk.
+pub const PDH_EVENT_CLASS: [u8; 16] =
+    [0xb3, 0x3b, 0x3f, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c, 0xbb, 0x14, 0xc1, 0x44, 0x79];
+
+/// Event type: counter list.
+pub const COUNTER_LIST: u8 = 0x20;
+/// Event type: sample.
+pub const SAMPLE: u8 = 0x22;
+/// Event type: catalogue of instances, at the end of logs with block records.
+pub const CATALOGUE: u8 = 0x23;
+/// Event type: name table.
+pub const NAME_TABLE: u8 = 0x24;
+
+/// Header type of events in 32-bit logs.
+pub const FULL_HEADER_32: u8 = 0x0A;
+/// Header type of events in 64-bit logs.
+pub const FULL_HEADER_64: u8 = 0x14;
+
+/// [`EventHeader::context`] of a sample that only opens the first interval of a window cut out of a longer log. Windows
+/// writes 0 there, and readers ignore the field.
+pub const BASELINE_CONTEXT: u32 = 0x424C_0001;
+
+/// Header of an event and PDH's prefix, 0x48 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+#[doc(alias = "EVENT_TRACE_HEADER")]
+pub struct EventHeader {
+    /// Bytes of the whole event, both headers included; padding to a multiple of 8 is not.
+    pub size: U16,
+    /// 0x0A in 32-bit logs, 0x14 in 64-bit logs.
+    pub header_type: u8,
+    /// 0xC0.
+    pub marker: u8,
+    /// What the event is: 0x20, 0x22, 0x23 or 0x24.
+    pub kind: u8,
+    /// 0.
+    pub level: u8,
+    /// 0x3C.
+    pub version: U16,
+    /// Thread that wrote it.
+    pub thread_id: U32,
+    /// Process that wrote it.
+    pub process_id: U32,
+    /// Local time, 100 ns units since 1601.
+    pub local_time: I64,
+    /// [`PDH_EVENT_CLASS`].
+    pub class: [u8; 16],
+    /// 0 (64-bit), kernel time (32-bit).
+    pub context: U32,
+    /// 0x001A0200 (64-bit), user time (32-bit).
+    pub flags: U32,
+    /// One GUID for the whole log.
+    pub log_guid: [u8; 16],
+    /// Number of this part, from 1.
+    pub part: U32,
+    /// How many parts the payload was cut into.
+    pub parts: U32,
+}
+
+const _: () = assert!(size_of::<EventHeader>() == EVENT_HEADER_BYTES);

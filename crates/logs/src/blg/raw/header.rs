@@ -1,0 +1,189 @@
+//! The log file header: the one event of buffer 0 (SYSTEM_TRACE_HEADER and TRACE_LOGFILE_HEADER).
+
+use zerocopy::little_endian::{I64, U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::zone::TimeZoneInformation;
+use super::{push_utf16_nul, rest, utf16_until_nul};
+use crate::problem::Problem;
+
+/// LogFileMode: the file is circular, its buffers in order of their sequence numbers.
+pub const MODE_CIRCULAR: u32 = 2;
+
+/// Header of the header event, 0x20 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+#[doc(alias = "SYSTEM_TRACE_HEADER")]
+pub struct SystemTraceHeader {
+    /// 0, 1 or 2.
+    pub version: U16,
+    /// 1 = 32-bit log, 2 = 64-bit log.
+    pub header_type: u8,
+    /// 0xC0.
+    pub marker: u8,
+    /// Bytes of the event, this header included.
+    pub size: U16,
+    /// 0.
+    pub hook: U16,
+    /// Thread that made the log.
+    pub thread_id: U32,
+    /// Process that made the log.
+    pub process_id: U32,
+    /// UTC, 100 ns units.
+    pub utc_time: I64,
+    /// Kernel time in clock ticks.
+    pub kernel_time: U32,
+    /// User time in clock ticks.
+    pub user_time: U32,
+}
+
+/// What stands before the two pointers of TRACE_LOGFILE_HEADER, 0x38 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct LogfileHeaderStart {
+    /// Size of every buffer.
+    pub buffer_size: U32,
+    /// Windows version: major, minor, sub, sub-minor.
+    pub version: [u8; 4],
+    /// Windows build.
+    pub build: U32,
+    /// 1.
+    pub processors: U32,
+    /// UTC, 100 ns units; stale where the recorder was killed.
+    pub end_time: I64,
+    /// Timer resolution, 100 ns units.
+    pub timer_resolution: U32,
+    /// Limit of the file in MiB, 0 = none.
+    pub maximum_file_size: U32,
+    /// Bits; see [`MODE_CIRCULAR`].
+    pub log_file_mode: U32,
+    /// Buffers written, buffer 0 included; stale where the recorder was killed.
+    pub buffers_written: U32,
+    /// 1.
+    pub start_buffers: U32,
+    /// 4 or 8: the size of the pointers that follow.
+    pub pointer_size: U32,
+    /// Events lost.
+    pub events_lost: U32,
+    /// Clock of the processor.
+    pub cpu_mhz: U32,
+}
+
+/// What stands after the time zone and its padding, 0x20 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct LogfileHeaderEnd {
+    /// When the machine was started, UTC; 0 where unknown.
+    pub boot_time: I64,
+    /// Performance counter, ticks per second.
+    pub performance_frequency: I64,
+    /// When the file was made, UTC.
+    pub start_time: I64,
+    /// Clock type: 2 = system time.
+    pub clock_type: U32,
+    /// Buffers lost.
+    pub buffers_lost: U32,
+}
+
+/// The header event with its variable parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "TRACE_LOGFILE_HEADER")]
+pub struct LogfileHeader {
+    /// The event's own header.
+    pub system: SystemTraceHeader,
+    /// Sizes, version, mode.
+    pub start: LogfileHeaderStart,
+    /// Two meaningless pointers, 4 bytes each in 32-bit logs.
+    pub pointers: [u64; 2],
+    /// The time zone of the recording machine.
+    pub zone: TimeZoneInformation,
+    /// Times and clock.
+    pub end: LogfileHeaderEnd,
+    /// The text of the log GUID.
+    pub logger_name: String,
+    /// The path that the log had when it was made.
+    pub file_name: String,
+}
+
+const START: usize = size_of::<SystemTraceHeader>();
+const POINTERS: usize = START + size_of::<LogfileHeaderStart>();
+
+impl LogfileHeader {
+    /// Reads the header event at the start of `bytes`, which begin at file offset `offset`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] with the offset when the event does not fit into `bytes` or its pointer size is neither 4 nor 8.
+    pub fn decode(bytes: &[u8], offset: u64) -> Result<Self, Problem> {
+        let short = |what: &'static str| Problem::new(offset, what).found(bytes.len(), "more bytes");
+        let Ok((system, _)) = SystemTraceHeader::read_from_prefix(bytes) else {
+            return Err(short("the header event is cut off"));
+        };
+        let size = usize::from(system.size.get());
+        let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
+            return Err(
+                Problem::new(offset + 4, "the header event's size is wrong").found(size, "a size within the buffer")
+            );
+        };
+        let Some((start, after)) =
+            rest(event, START).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())
+        else {
+            return Err(short("the header event is cut off"));
+        };
+        let (pointers, after) = match (start.pointer_size.get(), after) {
+            (4, [a0, a1, a2, a3, b0, b1, b2, b3, after @ ..]) => (
+                [u32::from_le_bytes([*a0, *a1, *a2, *a3]), u32::from_le_bytes([*b0, *b1, *b2, *b3])]
+                    .map(u64::from),
+                after,
+            ),
+            (8, after) if after.len() >= 16 => {
+                let mut pointers = [0; 2];
+                for (pointer, bytes) in pointers.iter_mut().zip(after.chunks_exact(8)) {
+                    *pointer = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+                }
+                (pointers, &after[16..])
+            }
+            (other, _) => {
+                let at = offset + (START + 0x2C) as u64;
+                return Err(Problem::new(at, "the pointer size is wrong").found(other, "4 or 8"));
+            }
+        };
+        let parts = TimeZoneInformation::read_from_prefix(after).ok().and_then(|(zone, after)| {
+            // The structure that follows is aligned to 8.
+            let (end, after) = LogfileHeaderEnd::read_from_prefix(after.get(4..)?).ok()?;
+            Some((zone, end, after))
+        });
+        let Some((zone, end, after)) = parts else { return Err(short("the header event is cut off")) };
+        let (logger_name, taken) = utf16_until_nul(after);
+        let (file_name, _) = utf16_until_nul(&after[taken..]);
+        Ok(Self { system, start, pointers, zone, end, logger_name, file_name })
+    }
+
+    /// Appends the event as [`decode`](Self::decode) reads it, not padded. Bytes up to the size in `system` are zeros.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        out.extend_from_slice(self.system.as_bytes());
+        out.extend_from_slice(self.start.as_bytes());
+        for pointer in self.pointers {
+            let bytes = pointer.to_le_bytes();
+            out.extend_from_slice(if self.start.pointer_size.get() == 4 { &bytes[..4] } else { &bytes });
+        }
+        out.extend_from_slice(self.zone.as_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(self.end.as_bytes());
+        push_utf16_nul(out, &self.logger_name);
+        push_utf16_nul(out, &self.file_name);
+        let size = usize::from(self.system.size.get()).max(out.len() - begin);
+        out.resize(begin + size, 0);
+    }
+
+    /// Bytes of the event when encoded without any slack.
+    pub fn natural_size(&self) -> usize {
+        let pointers = 2 * self.start.pointer_size.get() as usize;
+        let texts = 2 * (self.logger_name.encode_utf16().count() + self.file_name.encode_utf16().count() + 2);
+        POINTERS + pointers + size_of::<TimeZoneInformation>() + 4 + size_of::<LogfileHeaderEnd>() + texts
+    }
+}

@@ -1,0 +1,147 @@
+//! The records of a sample: single and multi (block records: [`super::block`]).
+
+use zerocopy::little_endian::{I64, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::{push_utf16_nul, utf16_until_nul};
+
+/// First three bytes of every record's tag: `BL` and 3.
+pub const TAG: [u8; 3] = [0x42, 0x4C, 0x03];
+
+/// Record kind: the envelope of a sample.
+pub const KIND_SAMPLE: u8 = 0;
+/// Record kind: one counter of one instance.
+pub const KIND_SINGLE: u8 = 1;
+/// Record kind: one counter of all instances.
+pub const KIND_MULTI: u8 = 2;
+/// Record kind: all counters of all instances, as a PERF_DATA_BLOCK; in a catalogue, the summary of an object.
+pub const KIND_BLOCK: u8 = 5;
+
+/// Head of every record, 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct RecordHead {
+    /// [`TAG`].
+    pub tag: [u8; 3],
+    /// One of the kinds.
+    pub kind: u8,
+    /// Bytes of the record, this head included; a multiple of 8.
+    pub size: U32,
+}
+
+impl RecordHead {
+    /// A head.
+    pub fn new(kind: u8, size: usize) -> Self {
+        Self { tag: TAG, kind, size: U32::new(size as u32) }
+    }
+}
+
+/// A single record, 0x30 bytes: the head and a PDH_RAW_COUNTER as it lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+#[doc(alias = "PDH_RAW_COUNTER")]
+pub struct Single {
+    /// The head.
+    pub head: RecordHead,
+    /// PDH status.
+    pub status: U32,
+    /// Local time at which the machine was read.
+    pub local_time: I64,
+    /// 0.
+    pub padding: U32,
+    /// First raw value.
+    pub first: I64,
+    /// Second raw value.
+    pub second: I64,
+    /// Multiplier; 1 where the type has none.
+    pub multi_count: U32,
+    /// 0.
+    pub padding_end: U32,
+}
+
+/// Bytes of a single record.
+pub const SINGLE_BYTES: usize = size_of::<Single>();
+
+/// Fixed part of a multi record, 0x20 bytes. Name offsets count from record + 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct MultiHead {
+    /// The head.
+    pub head: RecordHead,
+    /// Bytes of the record less the 8 of its head.
+    pub inner_size: U32,
+    /// How many items follow.
+    pub count: U32,
+    /// PDH status of the whole record.
+    pub status: U32,
+    /// 0.
+    pub reserved: U32,
+    /// Local time at which the machine was read.
+    pub local_time: I64,
+}
+
+/// Bytes of a [`MultiHead`].
+pub const MULTI_HEAD_BYTES: usize = size_of::<MultiHead>();
+
+/// One instance of a multi record, 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct MultiItem {
+    /// Offset of the instance's name from record + 8.
+    pub name_offset: U32,
+    /// Multiplier; 0 or 1 where the type has none.
+    pub multi_count: U32,
+    /// First raw value.
+    pub first: I64,
+    /// Second raw value.
+    pub second: I64,
+}
+
+/// Bytes of a [`MultiItem`].
+pub const MULTI_ITEM_BYTES: usize = size_of::<MultiItem>();
+
+/// A multi record with its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Multi {
+    /// The fixed part.
+    pub head: MultiHead,
+    /// One item per instance.
+    pub items: Vec<MultiItem>,
+    /// The instances' names, in the order of the items.
+    pub names: Vec<String>,
+}
+
+impl Multi {
+    /// Reads a whole record; `None` where a count or an offset leads out of it.
+    pub fn decode(record: &[u8]) -> Option<Self> {
+        let (head, after) = MultiHead::read_from_prefix(record).ok()?;
+        let (items, _) =
+            <[MultiItem]>::ref_from_prefix_with_elems(after, usize::try_from(head.count.get()).ok()?).ok()?;
+        let names = items
+            .iter()
+            .map(|item| Some(utf16_until_nul(record.get(8..)?.get(item.name_offset.get() as usize..)?).0))
+            .collect::<Option<_>>()?;
+        Some(Self { head, items: items.to_vec(), names })
+    }
+
+    /// Appends the record; names stand where the items' offsets say, so any packing encodes as it was.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        out.extend_from_slice(self.head.as_bytes());
+        out.extend_from_slice(self.items.as_bytes());
+        out.resize((begin + self.head.head.size.get() as usize).max(out.len()), 0);
+        let mut text = Vec::new();
+        for (item, name) in self.items.iter().zip(&self.names) {
+            text.clear();
+            push_utf16_nul(&mut text, name);
+            let at = begin + 8 + item.name_offset.get() as usize;
+            if let Some(room) = out.get_mut(at..at + text.len()) {
+                room.copy_from_slice(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Reading a BLG as a stream, in bounded memory, whatever its bytes say.
+
+mod block;
+mod buffers;
+mod columns;
+mod events;
+mod multi;
+mod names;
+mod rows;
+mod schema;
+
+use std::io::{Read, Seek, SeekFrom};
+
+use tachograph_counters::Pairing;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+use zerocopy::FromBytes;
+
+use super::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, is_buffer_size};
+use super::raw::event::{
+    BASELINE_CONTEXT, CATALOGUE, COUNTER_LIST, EventHeader, FULL_HEADER_64, NAME_TABLE, SAMPLE,
+};
+use super::raw::header::{LogfileHeader, MODE_CIRCULAR};
+use crate::error::LogError;
+use crate::problem::{Problem, Problems};
+use crate::{Format, LogFacts, LogReader};
+use buffers::Buffers;
+use events::Events;
+use names::Names;
+use schema::Schema;
+
+/// Most different instances of one counter set that a log may hold; more is taken for damage.
+const MAX_INSTANCES: usize = 1 << 20;
+
+/// Most raw values that block records of one sample may hold (100 MB of them); a server's threads make a million.
+const MAX_VALUES: usize = 1 << 22;
+
+/// A BLG being read, sample after sample.
+///
+/// Reads 32- and 64-bit logs, single, multi and block records, logs of several machines, circular logs, and damaged
+/// ones: what is whole is read, the rest is told in [`problems`](LogReader::problems). Holds one buffer of the file (at
+/// most 16 MiB), one sample (at most 64 MiB) and the names of the instances met.
+pub struct BlgReader<R> {
+    facts: LogFacts,
+    header: LogfileHeader,
+    events: Events<R>,
+    names: Names,
+    schema: Schema,
+    problems: Problems,
+    previous_utc: Option<FileTime>,
+    next_pairing: Pairing,
+}
+
+impl<R: Read + Seek> BlgReader<R> {
+    /// Opens a log: reads its header and finds its counter list.
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, when the stream is no BLG, or when it has no counter list.
+    pub fn new(mut stream: R) -> Result<Self, LogError> {
+        let file_bytes = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
+        stream.rewind().map_err(LogError::io)?;
+        let mut start = [0; BUFFER_HEADER_BYTES];
+        if stream.read_exact(&mut start).is_err() {
+            return Err(LogError::not_a_log(format!(
+                "the file is too short for a log: {file_bytes} bytes, the header alone takes 72"
+            )));
+        }
+        let buffer_header = BufferHeader::read_from_bytes(&start).unwrap_or_default();
+        let buffer_bytes = buffer_header.buffer_size.get();
+        if !is_buffer_size(buffer_bytes) {
+            let problem = Problem::new(0, "the buffer size is wrong");
+            return Err(LogError::corrupt(
+                problem.found(buffer_bytes, "a multiple of 512, 1024 to 16777216"),
+            ));
+        }
+        let mut first = Vec::new();
+        let rest = u64::from(buffer_bytes) - start.len() as u64;
+        (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
+        let header = LogfileHeader::decode(&first, BUFFER_HEADER_BYTES as u64).map_err(LogError::corrupt)?;
+        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize);
+        if header.start.log_file_mode.get() & MODE_CIRCULAR != 0 {
+            buffers.sort_by_sequence()?;
+        }
+        let boot_time = header.end.boot_time.get();
+        let facts = LogFacts {
+            format: Format::Blg,
+            zone: header.zone.to_zone(),
+            boot_time: (boot_time != 0).then_some(FileTime(boot_time)),
+            file_bytes,
+        };
+        let mut reader = Self {
+            facts,
+            header,
+            events: Events::new(buffers),
+            names: Names::default(),
+            schema: Schema::default(),
+            problems: Problems::default(),
+            previous_utc: None,
+            next_pairing: Pairing::Continues,
+        };
+        reader.find_counter_list()?;
+        Ok(reader)
+    }
+
+    /// The header event: what the recorder said of itself.
+    pub fn header(&self) -> &LogfileHeader {
+        &self.header
+    }
+
+    /// Reads up to the first counter list, wherever it is (in a circular log samples may stand before it), and goes back
+    /// to the start. Name tables on the way are kept.
+    fn find_counter_list(&mut self) -> Result<(), LogError> {
+        // What is damaged on the way is met, and noted, once more when the samples are read.
+        let mut ignored = Problems::default();
+        let mut is_pdh = false;
+        while let Some(event) = self.events.next(&mut ignored)? {
+            is_pdh = true;
+            match event.kind {
+                NAME_TABLE => self.names.add(self.events.payload()),
+                COUNTER_LIST => {
+                    self.take_list();
+                    self.problems = Problems::default();
+                    if !self.schema.is_empty() {
+                        return self.events.rewind();
+                    }
+                }
+                _ => {}
+            }
+        }
+        let problem = if is_pdh {
+            Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
+        } else if let Some(first) = ignored.list().first() {
+            first.clone()
+        } else {
+            return Err(LogError::not_a_log(
+                "an event trace without performance counters: no counter list and no samples in it",
+            ));
+        };
+        Err(LogError::corrupt(problem))
+    }
+
+    fn take_list(&mut self) {
+        match self.schema.take_list(self.events.payload(), self.events.file_offset(0)) {
+            Ok(changed) => {
+                if changed && self.previous_utc.is_some() {
+                    self.next_pairing = Pairing::NewLog;
+                }
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn take_sample(&mut self, event: &EventHeader, sample: &mut Sample) -> bool {
+        let payload = self.events.payload();
+        let local = FileTime(event.local_time.get());
+        match self.schema.decode(payload, &self.names, sample) {
+            Ok(minor) => {
+                for mut problem in minor {
+                    problem.offset = self.events.file_offset(problem.offset as usize);
+                    self.problems.push(problem);
+                }
+            }
+            Err(mut problem) => {
+                problem.offset = self.events.file_offset(problem.offset as usize);
+                self.problems.push(problem);
+                return false;
+            }
+        }
+        sample.at = self.facts.zone.local_to_moment(local, self.previous_utc);
+        self.previous_utc = Some(sample.at.utc);
+        sample.is_baseline =
+            event.header_type == FULL_HEADER_64 && event.context.get() == BASELINE_CONTEXT;
+        sample.pairing = std::mem::take(&mut self.next_pairing);
+        true
+    }
+}
+
+impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
+    fn facts(&self) -> &LogFacts {
+        &self.facts
+    }
+
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        while let Some(event) = self.events.next(&mut self.problems)? {
+            match event.kind {
+                SAMPLE => {
+                    if self.take_sample(&event, sample) {
+                        return Ok(true);
+                    }
+                }
+                COUNTER_LIST => self.take_list(),
+                NAME_TABLE => self.names.add(self.events.payload()),
+                // The catalogue says nothing that the samples do not say.
+                CATALOGUE => {}
+                other => {
+                    let problem = Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
+                    self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.events.buffers().bytes_read()
+    }
+}

@@ -1,0 +1,159 @@
+//! Decoding multi records: one counter, all instances.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Group;
+use tachograph_counters::set::{CounterSet, InstanceTable, Instances, has_parents};
+use tachograph_counters::{RawValue, Status};
+use zerocopy::FromBytes;
+
+use crate::blg::raw::record::{MULTI_HEAD_BYTES, MULTI_ITEM_BYTES, MultiHead, MultiItem};
+use crate::blg::raw::utf16_until_nul;
+use super::MAX_INSTANCES;
+use crate::problem::Problem;
+
+/// Decodes one counter's multi records, remembering the instances of the record before.
+pub(super) struct MultiDecoder {
+    set: Arc<CounterSet>,
+    has_parents: bool,
+    /// Offsets and bytes of the names of the record before: when they are the same, so are the instances.
+    name_offsets: Vec<u32>,
+    name_bytes: Vec<u8>,
+    instances: Instances,
+}
+
+impl MultiDecoder {
+    pub(super) fn new(set: Arc<CounterSet>) -> Self {
+        let has_parents = has_parents(set.english_name.as_deref().unwrap_or(&set.name));
+        Self {
+            set,
+            has_parents,
+            name_offsets: Vec::new(),
+            name_bytes: Vec::new(),
+            instances: Instances::default(),
+        }
+    }
+
+    pub(super) fn set(&self) -> &Arc<CounterSet> {
+        &self.set
+    }
+
+    /// Fills `group` from a record, whose size its caller has checked.
+    ///
+    /// The instances of one object are interned in `table`, whichever of its counters they come with.
+    pub(super) fn decode(
+        &mut self,
+        record: &[u8],
+        table: &mut InstanceTable,
+        group: &mut Group,
+    ) -> Result<(), Problem> {
+        let Ok((head, after)) = MultiHead::read_from_prefix(record) else {
+            return Err(Problem::new(0, "a multi record is cut off").found(record.len(), "at least 32 bytes"));
+        };
+        let count = head.count.get() as usize;
+        let Ok((items, names)) = <[MultiItem]>::ref_from_prefix_with_elems(after, count) else {
+            let most = (record.len() - MULTI_HEAD_BYTES) / MULTI_ITEM_BYTES;
+            return Err(Problem::new(0x0C, "the number of instances of a multi record is wrong")
+                .found(count, format!("at most {most}")));
+        };
+        let status = Status(head.status.get());
+        group.status = status;
+        group.read_at = FileTime(head.local_time.get());
+        let mut same = self.name_offsets.len() == count && self.name_bytes == names;
+        group.values.extend(items.iter().zip(self.name_offsets.iter().chain(std::iter::repeat(&0))).map(
+            |(item, &offset)| {
+                same &= item.name_offset.get() == offset;
+                RawValue {
+                    first: item.first.get(),
+                    second: item.second.get(),
+                    multi_count: item.multi_count.get(),
+                    status,
+                }
+            },
+        ));
+        if !same {
+            self.rename(record, items, names, table)?;
+        }
+        group.instances = Arc::clone(&self.instances);
+        Ok(())
+    }
+
+    #[cold]
+    fn rename(
+        &mut self,
+        record: &[u8],
+        items: &[MultiItem],
+        names: &[u8],
+        table: &mut InstanceTable,
+    ) -> Result<(), Problem> {
+        // Whatever goes wrong below, the next record must not be taken for one with these names.
+        self.name_offsets.clear();
+        let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
+        let mut instances = Vec::with_capacity(items.len());
+        let mut taken = HashSet::with_capacity(items.len());
+        let mut next_index = HashMap::new();
+        for (number, item) in items.iter().enumerate() {
+            let at = (item.name_offset.get() as usize).saturating_add(8);
+            let Some(bytes) = record.get(at..).filter(|_| at >= first_name) else {
+                let place = MULTI_HEAD_BYTES + number * MULTI_ITEM_BYTES;
+                return Err(Problem::new(place as u64, "an instance's name lies outside its multi record")
+                    .found(at - 8, format!("{} to {}", first_name - 8, record.len() - 8)));
+            };
+            let (text, _) = utf16_until_nul(bytes);
+            let (parent, rest) = match text.split_once('/') {
+                Some((parent, rest)) if self.has_parents => (Some(parent), rest),
+                _ => (None, text.as_str()),
+            };
+            let (name, index) = split_index(rest);
+            let mut instance = table.intern(parent, name, index);
+            if taken.contains(&instance.id()) {
+                // Windows' own lists repeat a name where instances share it; the k-th is number k.
+                let next: &mut u32 = next_index.entry(instance.id()).or_insert(index);
+                while taken.contains(&instance.id()) {
+                    *next = next.checked_add(1).unwrap_or(1);
+                    instance = table.intern(parent, name, *next);
+                }
+            }
+            taken.insert(instance.id());
+            instances.push(instance);
+            if table.len() > MAX_INSTANCES {
+                return Err(Problem::new(0, "more instances of one counter set than a log may hold")
+                    .found(table.len(), format!("at most {MAX_INSTANCES}")));
+            }
+        }
+        self.instances = instances.into();
+        self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
+        self.name_bytes.clear();
+        self.name_bytes.extend_from_slice(names);
+        Ok(())
+    }
+}
+
+/// Splits `svchost#3` into name and index. Names such as `Adapter #2`, with a blank before the `#`, stay whole: that is
+/// how Windows names its second adapter of a kind.
+fn split_index(text: &str) -> (&str, u32) {
+    let Some((name, digits)) = text.rsplit_once('#') else { return (text, 0) };
+    let counts = !name.is_empty()
+        && !name.ends_with(' ')
+        && !digits.starts_with('0')
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse() {
+        Ok(index) if counts => (name, index),
+        _ => (text, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_index;
+
+    #[test]
+    fn only_a_number_that_we_would_write_is_an_index() {
+        assert_eq!(split_index("svchost#3"), ("svchost", 3));
+        for whole in ["svchost", "svchost#0", "a#03", "Adapter #2", "#4", "x#", "x#1a", "x#99999999999"] {
+            assert_eq!(split_index(whole), (whole, 0));
+        }
+    }
+}

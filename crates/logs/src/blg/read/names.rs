@@ -1,0 +1,96 @@
+//! Names of counter sets and counters by title index.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use crate::blg::raw::utf16_until_nul;
+
+/// The name tables of a log: title index to name, per machine.
+#[derive(Default)]
+pub(super) struct Names {
+    by_machine: HashMap<String, HashMap<u32, Arc<str>>>,
+    bytes: usize,
+}
+
+/// Most bytes of names that are kept. The table of a large server has about 100 kB.
+const MAX_BYTES: usize = 16 << 20;
+
+impl Names {
+    /// Adds the names of one name-table event.
+    pub(super) fn add(&mut self, payload: &[u8]) {
+        let (machine, taken) = utf16_until_nul(payload);
+        let table = self.by_machine.entry(machine.to_lowercase()).or_default();
+        let mut rest = &payload[taken.min(payload.len())..];
+        while !rest.is_empty() && self.bytes < MAX_BYTES {
+            let (index, index_bytes) = utf16_until_nul(rest);
+            let (name, name_bytes) = utf16_until_nul(&rest[index_bytes..]);
+            if index_bytes + name_bytes == 0 {
+                break;
+            }
+            if let Ok(index) = index.parse() {
+                self.bytes += name_bytes + 32;
+                table.insert(index, name.into());
+            }
+            rest = &rest[index_bytes + name_bytes..];
+        }
+    }
+
+    /// The name of `index` on `machine` (with its backslashes); the index itself where the table has none.
+    pub(super) fn name(&self, machine: &str, index: u32) -> Arc<str> {
+        let table = self.by_machine.get(&machine.to_lowercase());
+        match table.and_then(|table| table.get(&index)) {
+            Some(name) => Arc::clone(name),
+            None => match english_name(index) {
+                Some(name) if self.by_machine.is_empty() => name.into(),
+                _ => index.to_string().into(),
+            },
+        }
+    }
+}
+
+/// The English name of one of Windows' base counters, whose indexes are the same in every language.
+///
+/// Source: the registry value `Counter` under `Perflib\009`, up to `Last Base Counter`.
+pub(super) fn english_name(index: u32) -> Option<&'static str> {
+    static NAMES: LazyLock<HashMap<u32, &str>> = LazyLock::new(|| {
+        include_str!("english_names.tsv")
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .filter_map(|(index, name)| Some((index.parse().ok()?, name)))
+            .collect()
+    });
+    NAMES.get(&index).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blg::raw::push_utf16_nul;
+
+    #[test]
+    fn names_come_from_the_machines_own_table() {
+        let mut payload = Vec::new();
+        for text in [r"\\HALLE", "238", "Prozessor", "6", "Prozessorzeit (%)"] {
+            push_utf16_nul(&mut payload, text);
+        }
+        let mut names = Names::default();
+        names.add(&payload);
+        assert_eq!(&*names.name(r"\\halle", 238), "Prozessor");
+        assert_eq!(&*names.name(r"\\halle", 9000), "9000");
+        assert_eq!(&*names.name(r"\\other", 238), "238");
+        assert_eq!(english_name(238), Some("Processor"));
+        assert_eq!(english_name(6), Some("% Processor Time"));
+        assert_eq!(english_name(7), None);
+    }
+
+    #[test]
+    fn a_cut_table_keeps_whole_pairs() {
+        let mut payload = Vec::new();
+        for text in [r"\\M", "2", "System", "4", "Memory"] {
+            push_utf16_nul(&mut payload, text);
+        }
+        for cut in 0..payload.len() {
+            Names::default().add(&payload[..cut]);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The instances of block records, remembered from one record to the next.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use encoding_rs::Encoding;
+use tachograph_counters::set::{Instance, InstanceTable, Instances};
+
+use super::MAX_INSTANCES;
+use crate::blg::raw::block::InstanceDefinition;
+use crate::blg::raw::utf16_until_nul;
+use crate::problem::Problem;
+
+/// The instances of one object: a list of what identifies them in the bytes, and the shared list made of it.
+#[derive(Default)]
+pub(super) struct RowNames {
+    /// Definitions and names of this record, back to back.
+    bytes: Vec<u8>,
+    /// Where each of them begins in `bytes`.
+    starts: Vec<usize>,
+    /// The same bytes of the record before.
+    bytes_before: Vec<u8>,
+    parents_before: Arc<[String]>,
+    instances: Instances,
+}
+
+const DEFINITION_BYTES: usize = size_of::<InstanceDefinition>();
+
+impl RowNames {
+    /// Starts a record.
+    pub(super) fn begin(&mut self) {
+        std::mem::swap(&mut self.bytes, &mut self.bytes_before);
+        self.bytes.clear();
+        self.starts.clear();
+    }
+
+    /// Adds the row of an object without instances.
+    pub(super) fn single(&mut self) {
+        // A byte that no definition begins with, so that this differs from any list of instances.
+        self.bytes.push(0xFF);
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self, definition: &InstanceDefinition, name: &[u8]) {
+        use zerocopy::IntoBytes;
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(definition.as_bytes());
+        self.bytes.extend_from_slice(name);
+    }
+
+    /// The shared list of this record's instances: that of the record before where nothing changed. `parents` gives the
+    /// instances of an object by its title index.
+    pub(super) fn finish(
+        &mut self,
+        code_page: u32,
+        table: &mut InstanceTable,
+        parents: impl FnOnce(u32) -> Arc<[String]>,
+    ) -> Result<Instances, Problem> {
+        let parent_object = self.starts.first().map_or(0, |&start| self.definition(start).parent_object.get());
+        let parents = if parent_object == 0 { Arc::default() } else { parents(parent_object) };
+        if self.bytes == self.bytes_before && parents == self.parents_before {
+            return Ok(Arc::clone(&self.instances));
+        }
+        self.instances = self.list(code_page, table, &parents);
+        self.parents_before = parents;
+        if table.len() > MAX_INSTANCES {
+            self.bytes.clear();
+            return Err(Problem::new(0, "more instances of one counter set than a log may hold")
+                .found(table.len(), format!("at most {MAX_INSTANCES}")));
+        }
+        Ok(Arc::clone(&self.instances))
+    }
+
+    fn list(&self, code_page: u32, table: &mut InstanceTable, parents: &[String]) -> Instances {
+        if self.starts.is_empty() {
+            // Either the one row without a name, or no row.
+            return self.bytes.iter().map(|_| Arc::new(Instance::none())).collect();
+        }
+        let mut occurrences: HashMap<(Option<&str>, Cow<'_, str>), u32> = HashMap::new();
+        self.starts
+            .iter()
+            .zip(self.starts.iter().skip(1).copied().chain([self.bytes.len()]))
+            .map(|(&start, end)| {
+                let definition = self.definition(start);
+                let name = instance_name(&definition, &self.bytes[start + DEFINITION_BYTES..end], code_page);
+                let parent = if definition.parent_object.get() == 0 {
+                    None
+                } else {
+                    parents.get(definition.parent_instance.get() as usize).map(String::as_str)
+                };
+                // Equal names are numbered in the order of their appearance in this sample.
+                let index = occurrences.entry((parent, name.clone())).or_insert(0);
+                let instance = table.intern(parent, &name, *index);
+                *index += 1;
+                instance
+            })
+            .collect()
+    }
+
+    fn definition(&self, start: usize) -> InstanceDefinition {
+        use zerocopy::FromBytes;
+        InstanceDefinition::read_from_prefix(&self.bytes[start..]).map(|(read, _)| read).unwrap_or_default()
+    }
+}
+
+/// The name of an instance: UTF-16, or in a code page; its number where it has no name.
+pub(super) fn instance_name<'a>(definition: &InstanceDefinition, name: &'a [u8], code_page: u32) -> Cow<'a, str> {
+    let text: Cow<'a, str> = if code_page == 0 {
+        utf16_until_nul(name).0.into()
+    } else {
+        let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        encoding_of(code_page).decode_without_bom_handling(&name[..length]).0
+    };
+    if text.is_empty() && definition.unique_id.get() != -1 {
+        return definition.unique_id.get().to_string().into();
+    }
+    text
+}
+
+fn encoding_of(code_page: u32) -> &'static Encoding {
+    let label = match code_page {
+        65001 => "utf-8".to_owned(),
+        932 => "shift_jis".to_owned(),
+        936 | 54936 => "gb18030".to_owned(),
+        949 => "euc-kr".to_owned(),
+        950 => "big5".to_owned(),
+        20866 => "koi8-r".to_owned(),
+        other => format!("windows-{other}"),
+    };
+    Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::WINDOWS_1252)
+}

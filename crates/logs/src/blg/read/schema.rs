@@ -1,0 +1,231 @@
+//! What each record of a sample is, and the decoding of samples.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, InstanceTable, Instances};
+use tachograph_counters::{CounterType, RawValue, Status};
+use zerocopy::FromBytes;
+
+use super::MAX_VALUES;
+use super::block::{BlockDecoder, Context, Parents};
+use super::multi::MultiDecoder;
+use super::names::Names;
+use crate::blg::raw::list::{CounterList, Entry, FLAG_BLOCK, FLAG_MULTI};
+use crate::blg::raw::record::{KIND_BLOCK, KIND_MULTI, KIND_SINGLE, RecordHead, Single, TAG};
+use crate::problem::Problem;
+
+/// The decoders of a log's records, in the order of its counter list.
+#[derive(Default)]
+pub(super) struct Schema {
+    entries: Vec<EntryDecoder>,
+    /// Instances met, per machine and object.
+    tables: Vec<InstanceTable>,
+    /// The payload that the decoders were made from.
+    list: Vec<u8>,
+}
+
+struct EntryDecoder {
+    kind: Decoder,
+    /// Number of the instance table.
+    table: usize,
+}
+
+enum Decoder {
+    Single { set: Arc<CounterSet>, instances: Instances },
+    Multi(MultiDecoder),
+    Block(Box<BlockDecoder>),
+}
+
+impl Decoder {
+    fn set(&self) -> &Arc<CounterSet> {
+        match self {
+            Self::Single { set, .. } => set,
+            Self::Multi(decoder) => decoder.set(),
+            Self::Block(decoder) => decoder.set(),
+        }
+    }
+
+    fn record_kind(&self) -> u8 {
+        match self {
+            Self::Single { .. } => KIND_SINGLE,
+            Self::Multi(_) => KIND_MULTI,
+            Self::Block(_) => KIND_BLOCK,
+        }
+    }
+}
+
+impl Schema {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Takes a counter list; true when it differs from the one before. Samples after it are read by it.
+    pub(super) fn take_list(&mut self, payload: &[u8], offset: u64) -> Result<bool, Problem> {
+        if self.list == payload {
+            return Ok(false);
+        }
+        let (list, problem) = CounterList::decode(payload, offset)?;
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
+        self.list = payload.to_vec();
+        self.tables.clear();
+        let mut numbers = HashMap::new();
+        self.entries = list
+            .entries
+            .iter()
+            .map(|entry| {
+                let object = entry.object.clone().unwrap_or_default();
+                let machine = entry.machine.clone().unwrap_or_default();
+                let key = (machine.to_lowercase(), object.to_lowercase());
+                let table = *numbers.entry(key).or_insert_with(|| {
+                    self.tables.push(InstanceTable::default());
+                    self.tables.len() - 1
+                });
+                EntryDecoder { kind: decoder_of(entry, &mut self.tables[table]), table }
+            })
+            .collect();
+        Ok(true)
+    }
+
+    /// Decodes a sample's payload. Records that are damaged within their bounds leave their group empty and are told in
+    /// the list; offsets of problems count from the start of the payload.
+    ///
+    /// # Errors
+    ///
+    /// When the sizes do not add up, so that records cannot be told apart: the sample is not usable.
+    pub(super) fn decode(
+        &mut self,
+        payload: &[u8],
+        names: &Names,
+        sample: &mut Sample,
+    ) -> Result<Vec<Problem>, Problem> {
+        let mut problems = Vec::new();
+        let Ok((envelope, _)) = RecordHead::read_from_prefix(payload) else {
+            return Err(Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes"));
+        };
+        if envelope.tag != TAG || envelope.kind != 0 || envelope.size.get() as usize != payload.len() {
+            let problem = Problem::new(0, "a sample's envelope is wrong; the sample is left out");
+            return Err(problem.found(
+                format_args!("{:02x?} {}, {} bytes", envelope.tag, envelope.kind, envelope.size),
+                format!("42 4c 03, kind 0, {} bytes", payload.len()),
+            ));
+        }
+        sample.groups.truncate(self.entries.len());
+        let mut context = Context { names, parents: Parents::new(payload) };
+        let mut room = MAX_VALUES;
+        let mut at = size_of::<RecordHead>();
+        for (number, entry) in self.entries.iter_mut().enumerate() {
+            let (kind, record) = record_at(payload, at)?;
+            if number == sample.groups.len() {
+                sample.groups.push(Group::new(Arc::clone(entry.kind.set())));
+            }
+            let group = &mut sample.groups[number];
+            group.clear();
+            let decoded = if kind == entry.kind.record_kind() {
+                entry.decode(record, room, &mut context, &mut self.tables[entry.table], group)
+            } else {
+                Err(Problem::new(3, "a record of another kind than its counter-list entry; left out")
+                    .found(kind, entry.kind.record_kind().to_string()))
+            };
+            if !Arc::ptr_eq(&group.set, entry.kind.set()) {
+                group.set = Arc::clone(entry.kind.set());
+            }
+            if let Err(mut problem) = decoded {
+                group.clear();
+                group.status = Status::CSTATUS_INVALID_DATA;
+                problem.offset += at as u64;
+                problems.push(problem);
+            }
+            room = room.saturating_sub(group.values.len());
+            at += record.len();
+        }
+        if at != payload.len() {
+            problems.push(
+                Problem::new(at as u64, "bytes after the last record of a sample")
+                    .found(payload.len() - at, "0 bytes"),
+            );
+        }
+        Ok(problems)
+    }
+}
+
+impl EntryDecoder {
+    fn decode(
+        &mut self,
+        record: &[u8],
+        room: usize,
+        context: &mut Context<'_>,
+        table: &mut InstanceTable,
+        group: &mut Group,
+    ) -> Result<(), Problem> {
+        match &mut self.kind {
+            Decoder::Single { instances, .. } => {
+                let Ok((single, _)) = Single::ref_from_prefix(record) else {
+                    return Err(Problem::new(4, "a single record is cut off").found(record.len(), "48 bytes"));
+                };
+                let status = Status(single.status.get());
+                group.status = status;
+                group.read_at = FileTime(single.local_time.get());
+                group.instances = Arc::clone(instances);
+                group.values.push(RawValue {
+                    first: single.first.get(),
+                    second: single.second.get(),
+                    multi_count: single.multi_count.get(),
+                    status,
+                });
+                Ok(())
+            }
+            Decoder::Multi(decoder) => decoder.decode(record, table, group),
+            Decoder::Block(decoder) => decoder.decode(record, room, context, table, group),
+        }
+    }
+}
+
+/// Kind and bytes of the record at `at`.
+fn record_at(payload: &[u8], at: usize) -> Result<(u8, &[u8]), Problem> {
+    let bytes = &payload[at..];
+    let Ok((head, _)) = RecordHead::read_from_prefix(bytes) else {
+        return Err(Problem::new(at as u64, "a sample has fewer records than the counter list; left out")
+            .found(bytes.len(), "at least 8 bytes"));
+    };
+    let size = head.size.get() as usize;
+    if head.tag != TAG || size < size_of::<RecordHead>() || size > bytes.len() {
+        let problem = Problem::new(at as u64, "a record's head is wrong; the sample is left out");
+        return Err(problem.found(
+            format_args!("{:02x?}, {size} bytes", head.tag),
+            format!("42 4c 03, 8 to {} bytes", bytes.len()),
+        ));
+    }
+    Ok((head.kind, &bytes[..size]))
+}
+
+fn decoder_of(entry: &Entry, table: &mut InstanceTable) -> Decoder {
+    let machine = entry.machine.as_deref().unwrap_or_default();
+    let object = entry.object.as_deref().unwrap_or_default();
+    let flags = entry.head.flags.get();
+    if flags & FLAG_BLOCK != 0 {
+        return Decoder::Block(Box::new(BlockDecoder::new(machine, object)));
+    }
+    let extent = if flags & FLAG_MULTI != 0 { Extent::Column } else { Extent::Value };
+    let mut set = CounterSet::new(machine.trim_start_matches('\\'), object, extent);
+    let mut counter = Counter::new(
+        entry.counter.as_deref().unwrap_or_default(),
+        CounterType(entry.head.counter_type.get()),
+        entry.head.time_base.get(),
+    );
+    counter.default_scale = entry.head.default_scale.get();
+    set.counters.push(counter);
+    if extent == Extent::Column {
+        return Decoder::Multi(MultiDecoder::new(Arc::new(set)));
+    }
+    set.has_instances = entry.instance.is_some();
+    let instance = match &entry.instance {
+        Some(name) => table.intern(entry.parent.as_deref(), name, entry.head.instance_index.get()),
+        None => Arc::new(Instance::none()),
+    };
+    Decoder::Single { set: Arc::new(set), instances: Arc::new([instance]) }
+}

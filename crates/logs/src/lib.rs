@@ -1,0 +1,139 @@
+//! Performance logs: Windows' binary `.blg`, CSV and TSV, read and written.
+//!
+//! A reader yields [samples](tachograph_counters::sample::Sample) of raw values and, beside them, a list of
+//! [problems](Problem) where the log is damaged. Nothing that is read is trusted, and memory stays bounded whatever the
+//! file says. This crate never knows where samples come from.
+
+pub mod blg;
+mod error;
+mod problem;
+pub mod text;
+
+use std::path::Path;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+
+pub use error::LogError;
+pub use problem::{Problem, Problems};
+
+/// The format of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Windows' binary log.
+    Blg,
+    /// PDH's comma-separated text.
+    Csv,
+    /// PDH's tab-separated text.
+    Tsv,
+}
+
+impl Format {
+    /// What people call the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blg => "BLG",
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+        }
+    }
+
+    /// Whether values arrive already formatted, so that nothing but arithmetic averages can be made of them.
+    pub fn is_formatted(self) -> bool {
+        !matches!(self, Self::Blg)
+    }
+}
+
+/// What a log says of itself, beside its samples.
+#[derive(Clone, Debug)]
+pub struct LogFacts {
+    /// The format.
+    pub format: Format,
+    /// The time zone that the log was recorded in, with its own daylight rule.
+    pub zone: TimeZone,
+    /// When the recording machine was started, UTC, where the log says so.
+    pub boot_time: Option<FileTime>,
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+}
+
+/// A log being read, sample after sample.
+pub trait LogReader: Send {
+    /// What the log says of itself.
+    fn facts(&self) -> &LogFacts;
+
+    /// Overwrites `sample` with the next one; false at the end.
+    ///
+    /// Damage is stepped over and noted in [`problems`](Self::problems) for as long as the format allows it.
+    ///
+    /// # Errors
+    ///
+    /// When reading the file fails.
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError>;
+
+    /// What was found damaged so far.
+    fn problems(&self) -> &Problems;
+
+    /// How many bytes of the file were read so far, for a progress bar.
+    fn bytes_read(&self) -> u64;
+}
+
+/// A log being written, sample after sample.
+pub trait LogWriter {
+    /// Appends one sample.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails, or the sample cannot be held by the format.
+    fn write(&mut self, sample: &Sample) -> Result<(), LogError>;
+
+    /// Hands everything to the operating system, so that a killed process loses nothing written so far.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    fn flush(&mut self) -> Result<(), LogError>;
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    fn finish(&mut self) -> Result<(), LogError>;
+}
+
+/// Opens a log of any format, which is told from the file's first bytes, never from its name.
+///
+/// # Errors
+///
+/// When the file cannot be opened or read, is empty, or is no log; the text says what it looks like instead.
+pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+    let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
+    let metadata = file.metadata().map_err(|error| LogError::io(error).at_path(path))?;
+    if metadata.is_dir() {
+        return Err(LogError::not_a_log("this is a folder, not a log").at_path(path));
+    }
+    open_stream(file).map_err(|error| error.at_path(path))
+}
+
+/// Opens a log of any format from bytes in memory or from any other stream that can seek.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_stream<R>(mut stream: R) -> Result<Box<dyn LogReader>, LogError>
+where
+    R: std::io::Read + std::io::Seek + Send + 'static,
+{
+    let mut start = Vec::new();
+    stream.by_ref().take(128).read_to_end(&mut start).map_err(LogError::io)?;
+    stream.rewind().map_err(LogError::io)?;
+    if start.is_empty() {
+        return Err(LogError::not_a_log("the file is empty"));
+    }
+    if blg::looks_like_blg(&start) {
+        return Ok(Box::new(blg::BlgReader::new(stream)?));
+    }
+    Ok(Box::new(text::TextReader::new(stream)?))
+}

@@ -1,0 +1,87 @@
+//! A cell of a row: a number, or no value.
+
+/// What a cell of a row holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Cell {
+    /// Nothing but blanks: no value.
+    Blank,
+    /// A finite number.
+    Number(f64),
+    /// Anything else, among it infinity, "not a number", and numbers that no double can hold.
+    Other,
+}
+
+/// No number that any program writes is longer; what is longer is not looked at.
+const LONGEST: usize = 400;
+
+/// Reads a cell.
+///
+/// A decimal comma counts as a point where there is one comma and no point: Windows' tools write the comma of the user's
+/// locale, and never a separator of thousands.
+pub(super) fn parse_cell(bytes: &[u8]) -> Cell {
+    let bytes = bytes.trim_ascii();
+    if bytes.is_empty() {
+        return Cell::Blank;
+    }
+    // The words that Rust reads as infinity and NaN begin with a letter or with a sign and a letter; "1e5" does not.
+    let unsigned = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    if bytes.len() > LONGEST || unsigned.first().is_none_or(u8::is_ascii_alphabetic) {
+        return Cell::Other;
+    }
+    let mut with_point = [0; LONGEST];
+    let mut text = bytes;
+    if let Some(comma) = bytes.iter().position(|&byte| byte == b',') {
+        let is_decimal = !bytes.contains(&b'.') && !bytes[comma + 1..].contains(&b',');
+        if !is_decimal {
+            return Cell::Other;
+        }
+        with_point[..bytes.len()].copy_from_slice(bytes);
+        with_point[comma] = b'.';
+        text = &with_point[..bytes.len()];
+    }
+    match std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()) {
+        Some(number) if number.is_finite() => Cell::Number(number),
+        _ => Cell::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, parse_cell};
+
+    #[test]
+    fn cells() {
+        for (text, expected) in [
+            ("", Cell::Blank),
+            (" ", Cell::Blank),
+            ("\r", Cell::Blank),
+            ("0", Cell::Number(0.0)),
+            ("-0", Cell::Number(-0.0)),
+            (" 12.5 ", Cell::Number(12.5)),
+            ("12,5", Cell::Number(12.5)),
+            (",5", Cell::Number(0.5)),
+            ("1e-005", Cell::Number(1e-5)),
+            ("1.0000000000000001e+17", Cell::Number(1e17)),
+            ("0.10000000000000001", Cell::Number(0.1)),
+            ("1,234,567", Cell::Other),
+            ("1,234.5", Cell::Other),
+            ("1.234,5", Cell::Other),
+            ("12 5", Cell::Other),
+            ("NaN", Cell::Other),
+            ("-nan(ind)", Cell::Other),
+            ("1.#INF", Cell::Other),
+            ("inf", Cell::Other),
+            ("+Infinity", Cell::Other),
+            ("1e999", Cell::Other),
+            ("-", Cell::Other),
+            (",", Cell::Other),
+            ("0x10", Cell::Other),
+            ("text", Cell::Other),
+        ] {
+            assert_eq!(parse_cell(text.as_bytes()), expected, "{text:?}");
+        }
+        assert_eq!(parse_cell(&[0xff, 0xfe]), Cell::Other);
+        assert_eq!(parse_cell(&[b'1'; 401]), Cell::Other);
+        assert!(matches!(parse_cell(&[b'1'; 300]), Cell::Number(_)));
+    }
+}

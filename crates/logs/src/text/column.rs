@@ -1,0 +1,74 @@
+//! A column of the header: from a counter path to the descriptions that samples share.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_counters::path::{CounterPath, PathError};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances, has_parents};
+
+/// What a column's group needs, made once.
+#[derive(Debug)]
+pub(super) struct ColumnParts {
+    /// A set of one counter of type `DOUBLE_RAW`.
+    pub(super) set: Arc<CounterSet>,
+    /// The one row that the group has where the cell has a value.
+    pub(super) instances: Instances,
+}
+
+/// Makes columns, and shares between neighbours what is equal: a log has thousands of columns of a few sets.
+#[derive(Debug, Default)]
+pub(super) struct ColumnMaker {
+    machine: Arc<str>,
+    set: Arc<str>,
+    none: Option<Instances>,
+}
+
+impl ColumnMaker {
+    /// The column of a header cell. A text that is no counter path becomes a counter's name, in a set without a name.
+    ///
+    /// A path is written without regard to what an instance's name is made of, so parent, name and index are guessed as
+    /// for any path; the label is always the cell's own text.
+    pub(super) fn make(&mut self, text: &str) -> (ColumnParts, Option<PathError>) {
+        match CounterPath::parse(text) {
+            Ok(path) => (self.described(path), None),
+            Err(error) => {
+                let mut set = CounterSet::new("", "", Extent::Value);
+                set.has_instances = false;
+                set.counters.push(Counter::new(text, CounterType::DOUBLE_RAW, 0));
+                (ColumnParts { set: Arc::new(set), instances: self.no_instance() }, Some(error))
+            }
+        }
+    }
+
+    fn described(&mut self, path: CounterPath) -> ColumnParts {
+        let machine = path.machine.unwrap_or_default();
+        share(&mut self.machine, &machine);
+        share(&mut self.set, &path.set);
+        let mut set = CounterSet::new(Arc::clone(&self.machine), Arc::clone(&self.set), Extent::Value);
+        set.has_instances = path.instance.is_some();
+        set.counters.push(Counter::new(path.counter, CounterType::DOUBLE_RAW, 0));
+        let instances = match &path.instance {
+            None => self.no_instance(),
+            Some(name) => {
+                let (parent, plain, index) = name.split(has_parents(&path.set));
+                let mut instance = Instance::new(parent, plain, index);
+                // `x#0` and `x#01` are names of their own: the path must come out as it went in.
+                if instance.label() != name.as_str() {
+                    instance = Instance::new(None, name.as_str(), 0);
+                }
+                Arc::new([Arc::new(instance)])
+            }
+        };
+        ColumnParts { set: Arc::new(set), instances }
+    }
+
+    fn no_instance(&mut self) -> Instances {
+        Arc::clone(self.none.get_or_insert_with(|| Arc::new([Arc::new(Instance::none())])))
+    }
+}
+
+fn share(last: &mut Arc<str>, text: &str) {
+    if **last != *text {
+        *last = text.into();
+    }
+}

@@ -1,0 +1,330 @@
+//! From the bytes of a file to UTF-8, whatever the file's encoding; knows which offset of the file each line came from.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+/// How the characters of a text log are encoded.
+///
+/// A mark at the start of the file says UTF-8 or UTF-16. Without one the file is UTF-8 until a byte comes that is not;
+/// if up to there all was ASCII, the file is taken as Windows-1252 from that byte on, which is the same as if it had been
+/// from the start. That is not damage. But a file that showed itself as UTF-8, by a mark or by one valid character beyond
+/// ASCII, stays UTF-8: the bad bytes become U+FFFD, and that is damage.
+///
+/// Other code pages cannot be told from Windows-1252; their names come out garbled, their numbers and times do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextEncoding {
+    /// UTF-8, or ASCII.
+    Utf8,
+    /// UTF-16, the low byte first.
+    Utf16Le,
+    /// UTF-16, the high byte first.
+    Utf16Be,
+    /// Windows' code page for Western Europe, one byte a character.
+    Windows1252,
+}
+
+/// Bytes taken from the stream at once.
+const BUFFER: usize = 64 * 1024;
+
+/// The most starts of lines kept for [`Decoder::file_offset`]: more than the CSV reader can have ahead of the row that it
+/// gives out, one byte a line, unless line ends are quoted.
+const LINES: usize = 128 * 1024;
+
+/// What comes after the file's last byte. To the CSV reader the end of a file ends a quoted cell too; this cell, behind a
+/// separator, tells whether the last row was whole: it is a cell of its own unless a quote was open.
+pub(super) const END_CELL: &[u8] = b"\0";
+
+/// A stream of UTF-8, closed by a separator and [`END_CELL`].
+#[derive(Debug)]
+pub(super) struct Decoder<R> {
+    stream: R,
+    raw: Box<[u8]>,
+    /// The part of `raw` that is not decoded yet.
+    start: usize,
+    end: usize,
+    stream_ended: bool,
+    /// Bytes taken from the stream.
+    taken: u64,
+    /// Bytes of UTF-8 given out.
+    given: u64,
+    encoding: TextEncoding,
+    is_surely_utf8: bool,
+    converter: Option<encoding_rs::Decoder>,
+    /// Where decoded offsets lie in the file, in rising order; see `file_offset`.
+    lines: VecDeque<(u64, u64)>,
+    first_bad: Option<u64>,
+    end_cell: &'static [u8],
+    /// Whether the end was given out.
+    ended: bool,
+    separator: u8,
+    bytes_left: u64,
+    separators_left: u64,
+    exhausted: bool,
+}
+
+impl<R: Read> Decoder<R> {
+    /// Reads the start of the stream, and takes a mark of the encoding out.
+    pub(super) fn new(stream: R) -> io::Result<Self> {
+        let mut decoder = Self {
+            stream,
+            raw: vec![0; BUFFER].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            stream_ended: false,
+            taken: 0,
+            given: 0,
+            encoding: TextEncoding::Utf8,
+            is_surely_utf8: false,
+            converter: None,
+            lines: VecDeque::new(),
+            first_bad: None,
+            end_cell: b",\0",
+            ended: false,
+            separator: b',',
+            bytes_left: u64::MAX,
+            separators_left: u64::MAX,
+            exhausted: false,
+        };
+        while decoder.end < 256 && !decoder.stream_ended {
+            decoder.fill()?;
+        }
+        let mark = &decoder.raw[..decoder.end.min(3)];
+        if mark.starts_with(&[0xef, 0xbb, 0xbf]) {
+            decoder.start = 3;
+            decoder.is_surely_utf8 = true;
+        } else if mark.starts_with(&[0xff, 0xfe]) {
+            decoder.start = 2;
+            decoder.convert_from(TextEncoding::Utf16Le, encoding_rs::UTF_16LE);
+        } else if mark.starts_with(&[0xfe, 0xff]) {
+            decoder.start = 2;
+            decoder.convert_from(TextEncoding::Utf16Be, encoding_rs::UTF_16BE);
+        }
+        decoder.lines.push_back((0, decoder.start as u64));
+        Ok(decoder)
+    }
+
+    /// The start of the text, and the bytes it was made of, as they lie in the file.
+    pub(super) fn peek(&self) -> (String, &[u8]) {
+        let bytes = &self.raw[self.start..self.end.min(self.start + 128)];
+        let text = match self.encoding {
+            TextEncoding::Utf16Le => encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0,
+            TextEncoding::Utf16Be => encoding_rs::UTF_16BE.decode_without_bom_handling(bytes).0,
+            TextEncoding::Utf8 | TextEncoding::Windows1252 => match std::str::from_utf8(bytes) {
+                Ok(text) => text.into(),
+                // A character that the end of the piece cuts is no sign of anything.
+                Err(error) if error.error_len().is_none() => {
+                    String::from_utf8_lossy(&bytes[..error.valid_up_to()])
+                }
+                Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,
+            },
+        };
+        (text.into_owned(), &self.raw[..self.end.min(128)])
+    }
+
+    /// Says what separates cells.
+    pub(super) fn set_separator(&mut self, separator: u8) {
+        self.separator = separator;
+        self.end_cell = if separator == b'\t' { b"\t\0" } else { b",\0" };
+    }
+
+    /// Sets how much may be read before the next call: a row that needs more ends in an error,
+    /// [`is_exhausted`](Self::is_exhausted) then.
+    pub(super) fn allow(&mut self, bytes: u64, separators: u64) {
+        self.bytes_left = bytes;
+        self.separators_left = separators;
+    }
+
+    /// Whether reading failed because more was wanted than was allowed.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// Whether the end was given out. A row that the CSV reader finishes after that is the last.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The encoding, as far as it is known.
+    pub(super) fn encoding(&self) -> TextEncoding {
+        self.encoding
+    }
+
+    /// Bytes of the file that were read.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes the offset in the file of the first bytes that are no text in the file's encoding, once.
+    pub(super) fn take_first_bad(&mut self) -> Option<u64> {
+        // Later ones are not reported: there is one reason for them all.
+        match self.first_bad {
+            Some(offset) if offset != u64::MAX => self.first_bad.replace(u64::MAX),
+            _ => None,
+        }
+    }
+
+    /// Where the decoded offset of a line's start lies in the file, and forgets everything before: offsets must rise.
+    pub(super) fn file_offset(&mut self, decoded: u64) -> u64 {
+        while self.lines.get(1).is_some_and(|&(line, _)| line <= decoded) {
+            self.lines.pop_front();
+        }
+        let bytes_each = match self.encoding {
+            TextEncoding::Utf16Le | TextEncoding::Utf16Be => 2,
+            TextEncoding::Utf8 | TextEncoding::Windows1252 => 1,
+        };
+        let (line, offset) = self.lines.front().copied().unwrap_or_default();
+        // Within a line only an estimate (exact for ASCII), but never beyond what was read.
+        offset.saturating_add(decoded.saturating_sub(line).saturating_mul(bytes_each)).min(self.taken)
+    }
+
+    fn convert_from(&mut self, encoding: TextEncoding, table: &'static encoding_rs::Encoding) {
+        self.encoding = encoding;
+        self.converter = Some(table.new_decoder_without_bom_handling());
+    }
+
+    /// Offset in the file of the next byte to be decoded.
+    fn raw_offset(&self) -> u64 {
+        self.taken - (self.end - self.start) as u64
+    }
+
+    fn note_line(&mut self) {
+        if self.lines.len() < LINES {
+            self.lines.push_back((self.given, self.raw_offset()));
+        }
+    }
+
+    fn note_bad(&mut self) {
+        let offset = self.raw_offset();
+        self.first_bad.get_or_insert(offset);
+    }
+
+    /// Takes more from the stream, behind what is not decoded yet.
+    fn fill(&mut self) -> io::Result<()> {
+        self.raw.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        loop {
+            match self.stream.read(&mut self.raw[self.end..]) {
+                Ok(0) => self.stream_ended = true,
+                Ok(read) => {
+                    self.end += read;
+                    self.taken += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Decodes into `out`, which has room for a character at least; 0 at the end of the stream.
+    fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.start == self.end && !self.stream_ended {
+                self.fill()?;
+            }
+            let written = if self.converter.is_some() { self.convert(out)? } else { self.copy(out)? };
+            if let Some(written) = written {
+                self.given += written as u64;
+                return Ok(written);
+            }
+        }
+    }
+
+    /// UTF-8 as it is. `None`: try again, more was read or the encoding is another.
+    fn copy(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
+        let piece = &self.raw[self.start..self.end.min(self.start + out.len())];
+        let (valid, bad) = match std::str::from_utf8(piece) {
+            Ok(_) => (piece.len(), None),
+            Err(error) => (error.valid_up_to(), Some(error.error_len())),
+        };
+        if valid > 0 || piece.is_empty() {
+            self.is_surely_utf8 = self.is_surely_utf8 || !piece[..valid].is_ascii();
+            out[..valid].copy_from_slice(&piece[..valid]);
+            self.start += valid;
+            return Ok(Some(valid));
+        }
+        if bad == Some(None) && !self.stream_ended {
+            // A character whose end is not read yet.
+            self.fill()?;
+            return Ok(None);
+        }
+        if !self.is_surely_utf8 {
+            self.note_line();
+            self.convert_from(TextEncoding::Windows1252, encoding_rs::WINDOWS_1252);
+            return Ok(None);
+        }
+        self.note_bad();
+        let replacement = "\u{fffd}".as_bytes();
+        out[..replacement.len()].copy_from_slice(replacement);
+        self.start += bad.flatten().unwrap_or(piece.len());
+        self.given += replacement.len() as u64;
+        self.note_line();
+        self.given -= replacement.len() as u64;
+        Ok(Some(replacement.len()))
+    }
+
+    /// One line, or a part of it, of another encoding.
+    fn convert(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
+        let rest = &self.raw[self.start..self.end];
+        let is_newline = |unit: &[u8]| match self.encoding {
+            TextEncoding::Utf16Le => unit == [b'\n', 0],
+            TextEncoding::Utf16Be => unit == [0, b'\n'],
+            TextEncoding::Utf8 | TextEncoding::Windows1252 => unit == [b'\n'],
+        };
+        let width = if self.encoding == TextEncoding::Windows1252 { 1 } else { 2 };
+        let newline = rest.chunks_exact(width).position(is_newline);
+        let length = match newline {
+            Some(at) => (at + 1) * width,
+            None => rest.len() - rest.len() % width,
+        };
+        if length == 0 && !self.stream_ended {
+            self.fill()?;
+            return Ok(None);
+        }
+        // At the end, half a unit is left for the converter to complain about.
+        let is_last = newline.is_none() && self.stream_ended;
+        let length = if is_last { rest.len() } else { length };
+        let Some(converter) = &mut self.converter else { return Ok(Some(0)) };
+        let (_, read, written, had_errors) = converter.decode_to_utf8(&rest[..length], out, is_last);
+        if is_last && read == length && rest.is_empty() {
+            // A converter must not be used after its end; there is nothing left for any other either.
+            self.converter = None;
+        }
+        if had_errors {
+            self.note_bad();
+        }
+        self.start += read;
+        if newline.is_some() && read == length {
+            self.given += written as u64;
+            self.note_line();
+            self.given -= written as u64;
+        }
+        Ok((written > 0 || is_last).then_some(written))
+    }
+}
+
+/// UTF-8. An error when more is read than was [allowed](Decoder::allow).
+impl<R: Read> Read for Decoder<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // The CSV reader always asks for a whole buffer.
+        if out.len() < 16 {
+            return Err(io::Error::other("the buffer is too small for a character"));
+        }
+        let written = self.decode(out)?;
+        if written == 0 {
+            let end = std::mem::take(&mut self.end_cell);
+            out[..end.len()].copy_from_slice(end);
+            self.ended = end.is_empty();
+            return Ok(end.len());
+        }
+        let separators = out[..written].iter().filter(|&&byte| byte == self.separator).count() as u64;
+        if written as u64 > self.bytes_left || separators > self.separators_left {
+            self.exhausted = true;
+            return Err(io::Error::other("a row is too long"));
+        }
+        self.bytes_left -= written as u64;
+        self.separators_left -= separators;
+        Ok(written)
+    }
+}

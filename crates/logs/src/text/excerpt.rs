@@ -1,0 +1,78 @@
+//! A short piece of a file, fit to be shown on a terminal.
+
+use std::fmt::Write as _;
+
+/// The most characters shown.
+const CHARACTERS: usize = 48;
+
+/// The most bytes shown in hexadecimal.
+const BYTES: usize = 16;
+
+/// The start of a text in `'...'`, on one line; what could move a cursor or turn the direction of writing is escaped.
+pub(super) fn of_text(text: &str) -> String {
+    let mut shown = String::from("'");
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(CHARACTERS) {
+        match character {
+            '\t' => shown.push_str(r"\t"),
+            '\r' => shown.push_str(r"\r"),
+            '\n' => shown.push_str(r"\n"),
+            _ if is_unprintable(character) => shown.extend(character.escape_unicode()),
+            _ => shown.push(character),
+        }
+    }
+    if characters.next().is_some() {
+        shown.push_str("...");
+    }
+    shown.push('\'');
+    shown
+}
+
+/// The start of a cell, bytes that are no UTF-8 replaced.
+pub(super) fn of_cell(cell: &[u8]) -> String {
+    // Four bytes hold any character, so this many hold more than are shown.
+    of_text(&String::from_utf8_lossy(&cell[..cell.len().min(4 * CHARACTERS + 4)]))
+}
+
+/// The start of a file that is no text: `the bytes d0 cf 11 e0 ...`.
+pub(super) fn of_bytes(bytes: &[u8]) -> String {
+    let mut shown = String::from("the bytes");
+    for byte in bytes.iter().take(BYTES) {
+        // Writing into a String cannot fail.
+        let _ = write!(shown, " {byte:02x}");
+    }
+    if bytes.len() > BYTES {
+        shown.push_str(" ...");
+    }
+    shown
+}
+
+/// Whether what was decoded looks like a text a person could read.
+pub(super) fn is_readable(text: &str) -> bool {
+    !text.chars().any(|character| {
+        (character.is_control() && !matches!(character, '\t' | '\r' | '\n')) || character == '\u{fffd}'
+    })
+}
+
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_readable, of_bytes, of_cell, of_text};
+
+    #[test]
+    fn nothing_reaches_the_terminal_raw() {
+        assert_eq!(of_text("a\tb\r\n\u{1b}[2J\u{202e}ü\\"), r"'a\tb\r\n\u{1b}[2J\u{202e}ü\'");
+        assert_eq!(of_cell(b"12\xff"), "'12\u{fffd}'");
+        assert_eq!(of_text(&"x".repeat(49)), format!("'{}...'", "x".repeat(48)));
+        assert_eq!(of_bytes(&[0, 255]), "the bytes 00 ff");
+        assert!(of_bytes(&[7; 17]).ends_with("07 ..."));
+        assert!(is_readable("a\tb\r\n") && !is_readable("a\0"));
+    }
+}

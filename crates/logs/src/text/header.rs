@@ -1,0 +1,95 @@
+//! The first cell of a text log: version mark, and time zone with its bias.
+
+use tachograph_counters::time_zone::TimeZone;
+
+use crate::{Format, LogError};
+
+use super::excerpt;
+
+/// The name of the zone of a log that names none (typeperf's console output). Its local times are taken as UTC.
+pub const UNKNOWN_ZONE: &str = "unknown time zone";
+
+const CSV_MARK: &str = "(PDH-CSV 4.0)";
+const TSV_MARK: &str = "(PDH-TSV 4.0)";
+
+/// The greatest bias that any zone could have, in minutes.
+const GREATEST_BIAS_MINUTES: u32 = 24 * 60 - 1;
+
+/// The version mark of a format, which is also its separator's name.
+pub(super) fn mark(format: Format) -> &'static str {
+    if format == Format::Tsv { TSV_MARK } else { CSV_MARK }
+}
+
+/// What stands between two cells.
+pub(super) fn separator(format: Format) -> u8 {
+    if format == Format::Tsv { b'\t' } else { b',' }
+}
+
+/// The first cell for a zone's name and the bias in force.
+pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> String {
+    format!("{} ({zone})({bias_minutes})", mark(format))
+}
+
+/// Tells the format from the decoded start of a file; `bytes` are the same as they lie in the file.
+///
+/// # Errors
+///
+/// "Not a log", with a line that says what the file looks like instead.
+pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
+    let cell = start.strip_prefix('"').unwrap_or(start);
+    if cell.starts_with(CSV_MARK) {
+        return Ok(Format::Csv);
+    }
+    if cell.starts_with(TSV_MARK) {
+        return Ok(Format::Tsv);
+    }
+    let looks = if !excerpt::is_readable(start) {
+        format!("it starts with {}", excerpt::of_bytes(bytes))
+    } else if cell.starts_with("(PDH-") && cell.contains(')') {
+        format!("it starts with {}, a version that is not known", excerpt::of_text(start))
+    } else {
+        format!("it starts with {} (a text)", excerpt::of_text(start))
+    };
+    let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\"";
+    Err(LogError::not_a_log(format!("no performance log: {looks}; {expected}")))
+}
+
+/// The zone that the first cell names: ` (Pacific Standard Time)(480)` behind the mark.
+///
+/// `None` where there is text that says something else, or a bias that no zone can have. Without any text it is the
+/// [unknown](UNKNOWN_ZONE) zone.
+pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
+    let rest = cell.trim().strip_prefix(mark(format))?.trim();
+    if rest.is_empty() {
+        return Some(TimeZone::fixed(UNKNOWN_ZONE, 0));
+    }
+    // From the end, since a zone's name may hold parentheses: "((UTC-08:00) Pacific Time)(480)".
+    let (name, bias) = rest.strip_suffix(')')?.rsplit_once('(')?;
+    let name = name.trim_end().strip_suffix(')')?.strip_prefix('(')?;
+    let bias: i32 = bias.trim().parse().ok()?;
+    (bias.unsigned_abs() <= GREATEST_BIAS_MINUTES).then(|| TimeZone::fixed(name, bias))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNKNOWN_ZONE, zone_of};
+    use crate::Format;
+
+    #[test]
+    fn zones() {
+        let zone = |cell: &str| {
+            let zone = zone_of(cell, Format::Csv)?;
+            Some((zone.standard_name.clone(), zone.bias_minutes))
+        };
+        let some = |name: &str, bias: i32| Some((name.to_string(), bias));
+        assert_eq!(zone("(PDH-CSV 4.0) (Pacific Standard Time)(480)"), some("Pacific Standard Time", 480));
+        assert_eq!(zone("(PDH-CSV 4.0) (Mitteleuropäische Zeit)(-60)"), some("Mitteleuropäische Zeit", -60));
+        assert_eq!(zone("(PDH-CSV 4.0) ((UTC+01:00) Rome)(-60)"), some("(UTC+01:00) Rome", -60));
+        assert_eq!(zone("(PDH-CSV 4.0) ()(0)"), some("", 0));
+        assert_eq!(zone("(PDH-CSV 4.0)"), some(UNKNOWN_ZONE, 0));
+        assert_eq!(zone("(PDH-CSV 4.0) "), some(UNKNOWN_ZONE, 0));
+        for broken in ["(480)", "(X)", "(X)()", "(X)(480", "X(480)", "(X)(4x0)", "(X)(1440)", "(X)(-2147483648)"] {
+            assert_eq!(zone(&format!("(PDH-CSV 4.0) {broken}")), None, "{broken}");
+        }
+    }
+}
