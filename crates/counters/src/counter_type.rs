@@ -226,10 +226,7 @@ impl CounterType {
     /// Every named type, in the order of the words.
     pub fn all() -> impl Iterator<Item = Self> {
         let mut last = None;
-        NAMED_TYPES
-            .iter()
-            .map(|named| Self(named.word))
-            .filter(move |&kind| last.replace(kind) != Some(kind))
+        NAMED_TYPES.iter().map(|named| Self(named.word)).filter(move |&kind| last.replace(kind) != Some(kind))
     }
 
     /// The formula of the type; `None` for types without a number (bases, text, no data) and for unknown words.

@@ -151,7 +151,11 @@ mod tests {
             .map(|at| {
                 seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let uniform = (seed >> 11) as f64 / (1u64 << 53) as f64;
-                if at % 7 == 0 { 0.0 } else { (uniform * 40.0 - 20.0).exp() * if at % 5 == 0 { -1.0 } else { 1.0 } }
+                if at % 7 == 0 {
+                    0.0
+                } else {
+                    (uniform * 40.0 - 20.0).exp() * if at % 5 == 0 { -1.0 } else { 1.0 }
+                }
             })
             .collect();
         let mut quantiles = Quantiles::default();

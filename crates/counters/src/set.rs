@@ -166,7 +166,8 @@ impl CounterSet {
 }
 
 /// Names of sets whose instances have a parent, so that a name without further structure is split at its first `/`.
-const SETS_WITH_PARENTS: [&str; 5] = ["Thread", "Thread Details", "Image", "Full Image", "Job Object Details"];
+const SETS_WITH_PARENTS: [&str; 5] =
+    ["Thread", "Thread Details", "Image", "Full Image", "Job Object Details"];
 
 /// Whether instances of the set of this English name are written `parent/instance`.
 pub fn has_parents(set: &str) -> bool {

@@ -43,7 +43,8 @@ impl Vector {
         else {
             panic!("{line:?}: not 11 columns");
         };
-        let number = |text: &str| text.parse::<i64>().unwrap_or_else(|error| panic!("{id}: {text:?}: {error}"));
+        let number =
+            |text: &str| text.parse::<i64>().unwrap_or_else(|error| panic!("{id}: {text:?}: {error}"));
         let word = kind.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let multi_count = if multiplier == "-" { 1 } else { multiplier.parse().expect(id) };
         let raw = |first, second| RawValue { multi_count, ..RawValue::new(number(first), number(second)) };
@@ -169,7 +170,8 @@ fn h14_is_16_where_32_bits_are_unwrapped() {
 fn unwrapping_applies_to_differences_that_went_back_and_once() {
     let unwrap = FormatOptions { unwrap_32_bit: true, ..FormatOptions::default() };
     let delta = Calculator::new(CounterType::DELTA, 1).with_32_bit_data(true);
-    let format = |older, newer| delta.format(Some(&RawValue::new(older, 0)), &RawValue::new(newer, 0), &unwrap);
+    let format =
+        |older, newer| delta.format(Some(&RawValue::new(older, 0)), &RawValue::new(newer, 0), &unwrap);
     assert_eq!(format(5, 15), Ok(10.0));
     assert_eq!(format(u32::MAX.into(), 0), Ok(1.0));
     assert_eq!(format(1 << 33, 0), Err(Status::NEGATIVE_VALUE), "more than one turn");

@@ -9,6 +9,7 @@ mod error;
 mod problem;
 pub mod text;
 
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use tachograph_counters::civil::FileTime;
@@ -124,10 +125,10 @@ pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
 /// As [`open`].
 pub fn open_stream<R>(mut stream: R) -> Result<Box<dyn LogReader>, LogError>
 where
-    R: std::io::Read + std::io::Seek + Send + 'static,
+    R: Read + Seek + Send + 'static,
 {
     let mut start = Vec::new();
-    stream.by_ref().take(128).read_to_end(&mut start).map_err(LogError::io)?;
+    (&mut stream).take(128).read_to_end(&mut start).map_err(LogError::io)?;
     stream.rewind().map_err(LogError::io)?;
     if start.is_empty() {
         return Err(LogError::not_a_log("the file is empty"));

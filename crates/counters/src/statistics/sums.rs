@@ -98,7 +98,9 @@ impl Sums {
         let denominator: i128 = parts.iter().map(|part| part.denominator).sum();
         Some(match formula {
             Formula::Value | Formula::Delta => numerator as f64 / count as f64,
-            Formula::Double | Formula::Fraction => (self.formatted.sum + self.formatted.rest) / count as f64 * UP,
+            Formula::Double | Formula::Fraction => {
+                (self.formatted.sum + self.formatted.rest) / count as f64 * UP
+            }
             _ => match parts.as_slice() {
                 [one] => evaluate(
                     formula,

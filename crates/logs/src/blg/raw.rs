@@ -31,7 +31,8 @@ pub fn utf16_until_nul(bytes: &[u8]) -> (String, usize) {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     let length = units.clone().position(|unit| unit == 0);
     let taken = length.unwrap_or(bytes.len() / 2);
-    let text = char::decode_utf16(units.take(taken)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    let text =
+        char::decode_utf16(units.take(taken)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
     (text, (taken + usize::from(length.is_some())) * 2)
 }
 

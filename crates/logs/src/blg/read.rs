@@ -6,6 +6,7 @@ mod columns;
 mod events;
 mod multi;
 mod names;
+mod numbering;
 mod rows;
 mod schema;
 
@@ -169,8 +170,7 @@ impl<R: Read + Seek> BlgReader<R> {
         }
         sample.at = self.facts.zone.local_to_moment(local, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
-        sample.is_baseline =
-            event.header_type == FULL_HEADER_64 && event.context.get() == BASELINE_CONTEXT;
+        sample.is_baseline = event.header_type == FULL_HEADER_64 && event.context.get() == BASELINE_CONTEXT;
         sample.pairing = std::mem::take(&mut self.next_pairing);
         true
     }
@@ -194,7 +194,8 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
                 // The catalogue says nothing that the samples do not say.
                 CATALOGUE => {}
                 other => {
-                    let problem = Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
+                    let problem =
+                        Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
                     self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
                 }
             }

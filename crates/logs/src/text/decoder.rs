@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
+use encoding_rs::CoderResult;
+
 /// How the characters of a text log are encoded.
 ///
 /// A mark at the start of the file says UTF-8 or UTF-16. Without one the file is UTF-8 until a byte comes that is not;
@@ -154,13 +156,10 @@ impl<R: Read> Decoder<R> {
         self.taken
     }
 
-    /// Takes the offset in the file of the first bytes that are no text in the file's encoding, once.
-    pub(super) fn take_first_bad(&mut self) -> Option<u64> {
-        // Later ones are not reported: there is one reason for them all.
-        match self.first_bad {
-            Some(offset) if offset != u64::MAX => self.first_bad.replace(u64::MAX),
-            _ => None,
-        }
+    /// Where in the file the first bytes lie that are no text in the file's encoding. They were replaced by U+FFFD, and
+    /// so was every one that may follow.
+    pub(super) fn first_bad(&self) -> Option<u64> {
+        self.first_bad
     }
 
     /// Where the decoded offset of a line's start lies in the file, and forgets everything before: offsets must rise.
@@ -187,9 +186,10 @@ impl<R: Read> Decoder<R> {
         self.taken - (self.end - self.start) as u64
     }
 
-    fn note_line(&mut self) {
+    /// Notes where the byte comes from that follows the next `ahead` decoded ones.
+    fn note_line(&mut self, ahead: usize) {
         if self.lines.len() < LINES {
-            self.lines.push_back((self.given, self.raw_offset()));
+            self.lines.push_back((self.given + ahead as u64, self.raw_offset()));
         }
     }
 
@@ -250,17 +250,16 @@ impl<R: Read> Decoder<R> {
             return Ok(None);
         }
         if !self.is_surely_utf8 {
-            self.note_line();
+            self.note_line(0);
             self.convert_from(TextEncoding::Windows1252, encoding_rs::WINDOWS_1252);
             return Ok(None);
         }
+        let length = bad.flatten().unwrap_or(piece.len());
         self.note_bad();
         let replacement = "\u{fffd}".as_bytes();
         out[..replacement.len()].copy_from_slice(replacement);
-        self.start += bad.flatten().unwrap_or(piece.len());
-        self.given += replacement.len() as u64;
-        self.note_line();
-        self.given -= replacement.len() as u64;
+        self.start += length;
+        self.note_line(replacement.len());
         Ok(Some(replacement.len()))
     }
 
@@ -286,9 +285,9 @@ impl<R: Read> Decoder<R> {
         let is_last = newline.is_none() && self.stream_ended;
         let length = if is_last { rest.len() } else { length };
         let Some(converter) = &mut self.converter else { return Ok(Some(0)) };
-        let (_, read, written, had_errors) = converter.decode_to_utf8(&rest[..length], out, is_last);
-        if is_last && read == length && rest.is_empty() {
-            // A converter must not be used after its end; there is nothing left for any other either.
+        let (result, read, written, had_errors) = converter.decode_to_utf8(&rest[..length], out, is_last);
+        if is_last && result == CoderResult::InputEmpty {
+            // A converter must not be used after its end; there is nothing left to convert either.
             self.converter = None;
         }
         if had_errors {
@@ -296,9 +295,7 @@ impl<R: Read> Decoder<R> {
         }
         self.start += read;
         if newline.is_some() && read == length {
-            self.given += written as u64;
-            self.note_line();
-            self.given -= written as u64;
+            self.note_line(written);
         }
         Ok((written > 0 || is_last).then_some(written))
     }

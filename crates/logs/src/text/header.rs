@@ -88,7 +88,9 @@ mod tests {
         assert_eq!(zone("(PDH-CSV 4.0) ()(0)"), some("", 0));
         assert_eq!(zone("(PDH-CSV 4.0)"), some(UNKNOWN_ZONE, 0));
         assert_eq!(zone("(PDH-CSV 4.0) "), some(UNKNOWN_ZONE, 0));
-        for broken in ["(480)", "(X)", "(X)()", "(X)(480", "X(480)", "(X)(4x0)", "(X)(1440)", "(X)(-2147483648)"] {
+        for broken in
+            ["(480)", "(X)", "(X)()", "(X)(480", "X(480)", "(X)(4x0)", "(X)(1440)", "(X)(-2147483648)"]
+        {
             assert_eq!(zone(&format!("(PDH-CSV 4.0) {broken}")), None, "{broken}");
         }
     }

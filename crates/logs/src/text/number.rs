@@ -184,12 +184,12 @@ fn digit_bytes(number: u64) -> [u8; 17] {
 /// The eight digits of a number below 1e8, one a byte, the first in the lowest byte: all lanes are divided at once.
 fn eight_digits(number: u32) -> u64 {
     let number = u64::from(number);
-    let fours = number / 10_000 | (number % 10_000) << 32;
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
     // 10486 / 2^20 is 1/100 for numbers below 10,000, and 103 / 2^10 is 1/10 for numbers below 100.
-    let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;
-    let twos = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    tens | (twos - 10 * tens) << 8
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
 }
 
 /// 5^0 to 5^32; times a mantissa of 53 bits, the last still fits 128 bits.
@@ -205,6 +205,6 @@ const POWERS_OF_FIVE: [u128; 33] = {
 
 /// 1e-15 to 1e17, each as the nearest double.
 const POWERS_OF_TEN: [f64; 33] = [
-    1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2,
-    1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1,
+    1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 ];

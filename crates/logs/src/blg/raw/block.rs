@@ -9,8 +9,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const SIGNATURE: [u8; 8] = *b"P\0E\0R\0F\0";
 
 /// Head of the block, 0x58 bytes; the machine's name follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "PERF_DATA_BLOCK")]
 pub struct DataBlock {
@@ -47,8 +48,9 @@ pub struct DataBlock {
 }
 
 /// Head of an object, 0x40 bytes; counter definitions follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "PERF_OBJECT_TYPE")]
 pub struct ObjectType {
@@ -83,8 +85,9 @@ pub struct ObjectType {
 }
 
 /// Definition of a counter, 0x28 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_DEFINITION")]
 pub struct CounterDefinition {
@@ -111,8 +114,9 @@ pub struct CounterDefinition {
 }
 
 /// Definition of an instance, 0x18 bytes; its name follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "PERF_INSTANCE_DEFINITION")]
 pub struct InstanceDefinition {

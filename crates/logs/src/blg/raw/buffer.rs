@@ -19,8 +19,9 @@ pub fn is_buffer_size(bytes: u32) -> bool {
 }
 
 /// Header of a buffer, 0x48 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "WMI_BUFFER_HEADER")]
 pub struct BufferHeader {

@@ -35,8 +35,9 @@ pub const FULL_HEADER_64: u8 = 0x14;
 pub const BASELINE_CONTEXT: u32 = 0x424C_0001;
 
 /// Header of an event and PDH's prefix, 0x48 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "EVENT_TRACE_HEADER")]
 pub struct EventHeader {

@@ -11,8 +11,9 @@ use crate::problem::Problem;
 pub const MODE_CIRCULAR: u32 = 2;
 
 /// Header of the header event, 0x20 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "SYSTEM_TRACE_HEADER")]
 pub struct SystemTraceHeader {
@@ -39,8 +40,9 @@ pub struct SystemTraceHeader {
 }
 
 /// What stands before the two pointers of TRACE_LOGFILE_HEADER, 0x38 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct LogfileHeaderStart {
     /// Size of every buffer.
@@ -72,8 +74,9 @@ pub struct LogfileHeaderStart {
 }
 
 /// What stands after the time zone and its padding, 0x20 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct LogfileHeaderEnd {
     /// When the machine was started, UTC; 0 where unknown.
@@ -124,9 +127,8 @@ impl LogfileHeader {
         };
         let size = usize::from(system.size.get());
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
-            return Err(
-                Problem::new(offset + 4, "the header event's size is wrong").found(size, "a size within the buffer")
-            );
+            return Err(Problem::new(offset + 4, "the header event's size is wrong")
+                .found(size, "a size within the buffer"));
         };
         let Some((start, after)) =
             rest(event, START).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())

@@ -18,8 +18,9 @@ pub const FLAG_BLOCK: u32 = 0x10;
 pub const NO_NAME: u32 = 0xFFFF_FFFF;
 
 /// Head of the list, 8 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct ListHead {
     /// [`SIGNATURE`].
@@ -38,8 +39,9 @@ impl ListHead {
 }
 
 /// Fixed part of an entry, 0x34 bytes. Name offsets count from its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct EntryHead {
     /// Bytes of the entry, strings and padding included; a multiple of 8.
@@ -150,7 +152,9 @@ impl CounterList {
     /// A [`Problem`] when there is not even a head with the right signature.
     pub fn decode(payload: &[u8], offset: u64) -> Result<(Self, Option<Problem>), Problem> {
         let Ok((head, mut bytes)) = ListHead::read_from_prefix(payload) else {
-            return Err(Problem::new(offset, "the counter list is cut off").found(payload.len(), "at least 8 bytes"));
+            return Err(
+                Problem::new(offset, "the counter list is cut off").found(payload.len(), "at least 8 bytes")
+            );
         };
         if head.signature.get() != SIGNATURE {
             return Err(Problem::new(offset, "the counter list's signature is wrong")
@@ -172,7 +176,9 @@ impl CounterList {
             let (entry, after) = bytes.split_at(size);
             let name = |offset: U32| -> Option<String> {
                 let at = usize::try_from(offset.get()).ok()?.checked_add(HEAD_BYTES)?;
-                (offset.get() != NO_NAME).then(|| entry.get(at..).map(|bytes| utf16_until_nul(bytes).0)).flatten()
+                (offset.get() != NO_NAME)
+                    .then(|| entry.get(at..).map(|bytes| utf16_until_nul(bytes).0))
+                    .flatten()
             };
             entries.push(Entry {
                 head,

@@ -74,7 +74,8 @@ impl Log {
         };
         let size = first.buffer_size.get() as usize;
         if size < BUFFER_HEADER_BYTES || !bytes.len().is_multiple_of(size) {
-            return Err(Problem::new(0, "the file is no whole number of buffers").found(bytes.len(), size.to_string()));
+            return Err(Problem::new(0, "the file is no whole number of buffers")
+                .found(bytes.len(), size.to_string()));
         }
         let mut buffers = bytes.chunks_exact(size).enumerate();
         let head = buffers.next().map_or(&[][..], |(_, buffer)| &buffer[BUFFER_HEADER_BYTES..]);
@@ -111,7 +112,9 @@ impl Buffer {
             return Err(Problem::new(offset, "a buffer is cut off"));
         };
         let Some(used) = bytes.get(..header.offset.get() as usize) else {
-            return Err(Problem::new(offset + 0x30, "a buffer's fill is wrong").found(header.offset.get(), "less"));
+            return Err(
+                Problem::new(offset + 0x30, "a buffer's fill is wrong").found(header.offset.get(), "less")
+            );
         };
         let mut events = Vec::new();
         let mut at = BUFFER_HEADER_BYTES;

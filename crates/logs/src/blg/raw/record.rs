@@ -18,8 +18,9 @@ pub const KIND_MULTI: u8 = 2;
 pub const KIND_BLOCK: u8 = 5;
 
 /// Head of every record, 8 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct RecordHead {
     /// [`TAG`].
@@ -38,8 +39,9 @@ impl RecordHead {
 }
 
 /// A single record, 0x30 bytes: the head and a PDH_RAW_COUNTER as it lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "PDH_RAW_COUNTER")]
 pub struct Single {
@@ -65,8 +67,9 @@ pub struct Single {
 pub const SINGLE_BYTES: usize = size_of::<Single>();
 
 /// Fixed part of a multi record, 0x20 bytes. Name offsets count from record + 8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct MultiHead {
     /// The head.
@@ -87,8 +90,9 @@ pub struct MultiHead {
 pub const MULTI_HEAD_BYTES: usize = size_of::<MultiHead>();
 
 /// One instance of a multi record, 24 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct MultiItem {
     /// Offset of the instance's name from record + 8.

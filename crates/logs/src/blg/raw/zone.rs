@@ -5,8 +5,9 @@ use zerocopy::little_endian::{I32, U16};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A time zone with its daylight rule, 0xAC bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 #[doc(alias = "TIME_ZONE_INFORMATION")]
 pub struct TimeZoneInformation {
@@ -47,10 +48,10 @@ impl TimeZoneInformation {
         Self {
             bias: I32::new(zone.bias_minutes),
             standard_name: units(&zone.standard_name),
-            standard_date: zone.standard_date.0.map(U16::new),
+            standard_date: zone.standard_date.to_fields().map(U16::new),
             standard_bias: I32::new(zone.standard_bias_minutes),
             daylight_name: units(&zone.daylight_name),
-            daylight_date: zone.daylight_date.0.map(U16::new),
+            daylight_date: zone.daylight_date.to_fields().map(U16::new),
             daylight_bias: I32::new(zone.daylight_bias_minutes),
         }
     }
@@ -62,7 +63,7 @@ fn name(units: &[U16; 32]) -> String {
 }
 
 fn date(fields: &[U16; 8]) -> TransitionDate {
-    TransitionDate(fields.map(|field| field.get()))
+    fields.map(|field| field.get()).into()
 }
 
 fn units(name: &str) -> [U16; 32] {

@@ -200,7 +200,9 @@ fn definitions<'a>(object: &Object<'a>) -> Result<&'a [CounterDefinition], Probl
         .map(|(definitions, _)| definitions)
         .filter(|definitions| {
             // Every known block has definitions of one size; another size would shift all that follow.
-            definitions.iter().all(|definition| definition.bytes.get() as usize == size_of::<CounterDefinition>())
+            definitions
+                .iter()
+                .all(|definition| definition.bytes.get() as usize == size_of::<CounterDefinition>())
         })
         .ok_or_else(|| {
             Problem::new(object.at as u64, "the counter definitions of an object do not fit it")
@@ -297,7 +299,9 @@ fn instances_in(record: &[u8], title_index: u32) -> Option<Vec<String>> {
     let mut at = object.head.definition_bytes.get() as usize;
     for _ in 0..object.head.instance_count.get().max(0) {
         let instance = instance_at(object, at).ok()?;
-        names.push(instance_name(instance.definition, instance.name, object.head.code_page.get()).into_owned());
+        names.push(
+            instance_name(instance.definition, instance.name, object.head.code_page.get()).into_owned(),
+        );
         at += instance.definition.bytes.get() as usize;
         let block = object.bytes.get(at..)?.first_chunk::<4>()?;
         at += (u32::from_le_bytes(*block) as usize).max(4);

@@ -93,10 +93,6 @@ impl<R: Read + Seek> Buffers<R> {
         self.number * self.buffer_bytes as u64
     }
 
-    pub(super) fn file_bytes(&self) -> u64 {
-        self.file_bytes
-    }
-
     pub(super) fn bytes_read(&self) -> u64 {
         ((self.read as u64 + 1) * self.buffer_bytes as u64).min(self.file_bytes)
     }
@@ -110,7 +106,9 @@ impl<R: Read + Seek> Buffers<R> {
         let offset = self.offset();
         let there = self.bytes.len();
         let Ok((header, _)) = BufferHeader::read_from_prefix(&self.bytes) else {
-            problems.push(Problem::new(offset, "the file ends within a buffer's header").found(there, "72 bytes"));
+            problems.push(
+                Problem::new(offset, "the file ends within a buffer's header").found(there, "72 bytes"),
+            );
             return 0;
         };
         if header.buffer_size.get() as usize != self.buffer_bytes {

@@ -105,8 +105,7 @@ impl Columns {
         self.frequencies = frequencies;
         let mut set = CounterSet::clone(&self.set);
         set.has_instances = has_instances;
-        set.indexes =
-            Some(TitleIndexes { name: object.name_index.get(), help: object.help_index.get() });
+        set.indexes = Some(TitleIndexes { name: object.name_index.get(), help: object.help_index.get() });
         set.default_counter = object.default_counter.get();
         set.english_name = other_than(&set.name, english_name(object.name_index.get()));
         set.counters.clear();

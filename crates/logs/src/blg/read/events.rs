@@ -127,7 +127,8 @@ impl<R: Read + Seek> Events<R> {
             self.take_part(payload, offset);
             self.unfinished = Some(*header);
         } else {
-            let problem = Problem::new(offset - 8, "a part of an event without the parts before it; left out");
+            let problem =
+                Problem::new(offset - 8, "a part of an event without the parts before it; left out");
             problems.push(problem.found(format_args!("part {part} of {parts}"), "part 1"));
         }
         false
@@ -194,10 +195,8 @@ fn look_at(bytes: &[u8], offset: u64) -> Result<Looked, Problem> {
         return Err(Problem::new(offset, "an event is cut off").found(bytes.len(), "at least 72 bytes"));
     };
     if header.marker != MARKER_FLAGS || !matches!(header.header_type, FULL_HEADER_32 | FULL_HEADER_64) {
-        return Err(Problem::new(offset + 2, "this is no event header").found(
-            format_args!("{:02x} {:02x}", header.header_type, header.marker),
-            "0a c0 or 14 c0",
-        ));
+        return Err(Problem::new(offset + 2, "this is no event header")
+            .found(format_args!("{:02x} {:02x}", header.header_type, header.marker), "0a c0 or 14 c0"));
     }
     let size = usize::from(header.size.get());
     let is_ours = header.class == PDH_EVENT_CLASS;

@@ -1,6 +1,5 @@
 //! Decoding multi records: one counter, all instances.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
@@ -9,9 +8,9 @@ use tachograph_counters::set::{CounterSet, InstanceTable, Instances, has_parents
 use tachograph_counters::{RawValue, Status};
 use zerocopy::FromBytes;
 
+use super::numbering::Numbering;
 use crate::blg::raw::record::{MULTI_HEAD_BYTES, MULTI_ITEM_BYTES, MultiHead, MultiItem};
 use crate::blg::raw::utf16_until_nul;
-use super::MAX_INSTANCES;
 use crate::problem::Problem;
 
 /// Decodes one counter's multi records, remembering the instances of the record before.
@@ -92,8 +91,7 @@ impl MultiDecoder {
         self.name_offsets.clear();
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
-        let mut taken = HashSet::with_capacity(items.len());
-        let mut next_index = HashMap::new();
+        let mut numbering = Numbering::default();
         for (number, item) in items.iter().enumerate() {
             let at = (item.name_offset.get() as usize).saturating_add(8);
             let Some(bytes) = record.get(at..).filter(|_| at >= first_name) else {
@@ -106,54 +104,12 @@ impl MultiDecoder {
                 Some((parent, rest)) if self.has_parents => (Some(parent), rest),
                 _ => (None, text.as_str()),
             };
-            let (name, index) = split_index(rest);
-            let mut instance = table.intern(parent, name, index);
-            if taken.contains(&instance.id()) {
-                // Windows' own lists repeat a name where instances share it; the k-th is number k.
-                let next: &mut u32 = next_index.entry(instance.id()).or_insert(index);
-                while taken.contains(&instance.id()) {
-                    *next = next.checked_add(1).unwrap_or(1);
-                    instance = table.intern(parent, name, *next);
-                }
-            }
-            taken.insert(instance.id());
-            instances.push(instance);
-            if table.len() > MAX_INSTANCES {
-                return Err(Problem::new(0, "more instances of one counter set than a log may hold")
-                    .found(table.len(), format!("at most {MAX_INSTANCES}")));
-            }
+            instances.push(numbering.next(table, parent, rest)?);
         }
         self.instances = instances.into();
         self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
         self.name_bytes.clear();
         self.name_bytes.extend_from_slice(names);
         Ok(())
-    }
-}
-
-/// Splits `svchost#3` into name and index. Names such as `Adapter #2`, with a blank before the `#`, stay whole: that is
-/// how Windows names its second adapter of a kind.
-fn split_index(text: &str) -> (&str, u32) {
-    let Some((name, digits)) = text.rsplit_once('#') else { return (text, 0) };
-    let counts = !name.is_empty()
-        && !name.ends_with(' ')
-        && !digits.starts_with('0')
-        && digits.bytes().all(|byte| byte.is_ascii_digit());
-    match digits.parse() {
-        Ok(index) if counts => (name, index),
-        _ => (text, 0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_index;
-
-    #[test]
-    fn only_a_number_that_we_would_write_is_an_index() {
-        assert_eq!(split_index("svchost#3"), ("svchost", 3));
-        for whole in ["svchost", "svchost#0", "a#03", "Adapter #2", "#4", "x#", "x#1a", "x#99999999999"] {
-            assert_eq!(split_index(whole), (whole, 0));
-        }
     }
 }

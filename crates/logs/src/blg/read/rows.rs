@@ -1,13 +1,12 @@
 //! The instances of block records, remembered from one record to the next.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
 use tachograph_counters::set::{Instance, InstanceTable, Instances};
 
-use super::MAX_INSTANCES;
+use super::numbering::Numbering;
 use crate::blg::raw::block::InstanceDefinition;
 use crate::blg::raw::utf16_until_nul;
 use crate::problem::Problem;
@@ -57,43 +56,47 @@ impl RowNames {
         table: &mut InstanceTable,
         parents: impl FnOnce(u32) -> Arc<[String]>,
     ) -> Result<Instances, Problem> {
-        let parent_object = self.starts.first().map_or(0, |&start| self.definition(start).parent_object.get());
+        let parent_object =
+            self.starts.first().map_or(0, |&start| self.definition(start).parent_object.get());
         let parents = if parent_object == 0 { Arc::default() } else { parents(parent_object) };
         if self.bytes == self.bytes_before && parents == self.parents_before {
             return Ok(Arc::clone(&self.instances));
         }
-        self.instances = self.list(code_page, table, &parents);
-        self.parents_before = parents;
-        if table.len() > MAX_INSTANCES {
-            self.bytes.clear();
-            return Err(Problem::new(0, "more instances of one counter set than a log may hold")
-                .found(table.len(), format!("at most {MAX_INSTANCES}")));
+        match self.list(code_page, table, &parents) {
+            Ok(instances) => self.instances = instances,
+            Err(problem) => {
+                // The next record must not be taken for one with the same instances.
+                self.bytes.clear();
+                return Err(problem);
+            }
         }
+        self.parents_before = parents;
         Ok(Arc::clone(&self.instances))
     }
 
-    fn list(&self, code_page: u32, table: &mut InstanceTable, parents: &[String]) -> Instances {
+    fn list(
+        &self,
+        code_page: u32,
+        table: &mut InstanceTable,
+        parents: &[String],
+    ) -> Result<Instances, Problem> {
         if self.starts.is_empty() {
             // Either the one row without a name, or no row.
-            return self.bytes.iter().map(|_| Arc::new(Instance::none())).collect();
+            return Ok(self.bytes.iter().map(|_| Arc::new(Instance::none())).collect());
         }
-        let mut occurrences: HashMap<(Option<&str>, Cow<'_, str>), u32> = HashMap::new();
+        let ends = self.starts.iter().skip(1).copied().chain([self.bytes.len()]);
+        let mut numbering = Numbering::default();
         self.starts
             .iter()
-            .zip(self.starts.iter().skip(1).copied().chain([self.bytes.len()]))
+            .zip(ends)
             .map(|(&start, end)| {
                 let definition = self.definition(start);
                 let name = instance_name(&definition, &self.bytes[start + DEFINITION_BYTES..end], code_page);
-                let parent = if definition.parent_object.get() == 0 {
-                    None
-                } else {
-                    parents.get(definition.parent_instance.get() as usize).map(String::as_str)
+                let parent = match definition.parent_object.get() {
+                    0 => None,
+                    _ => parents.get(definition.parent_instance.get() as usize).map(String::as_str),
                 };
-                // Equal names are numbered in the order of their appearance in this sample.
-                let index = occurrences.entry((parent, name.clone())).or_insert(0);
-                let instance = table.intern(parent, &name, *index);
-                *index += 1;
-                instance
+                numbering.next(table, parent, &name)
             })
             .collect()
     }
@@ -105,7 +108,11 @@ impl RowNames {
 }
 
 /// The name of an instance: UTF-16, or in a code page; its number where it has no name.
-pub(super) fn instance_name<'a>(definition: &InstanceDefinition, name: &'a [u8], code_page: u32) -> Cow<'a, str> {
+pub(super) fn instance_name<'a>(
+    definition: &InstanceDefinition,
+    name: &'a [u8],
+    code_page: u32,
+) -> Cow<'a, str> {
     let text: Cow<'a, str> = if code_page == 0 {
         utf16_until_nul(name).0.into()
     } else {

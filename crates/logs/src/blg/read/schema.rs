@@ -105,7 +105,9 @@ impl Schema {
     ) -> Result<Vec<Problem>, Problem> {
         let mut problems = Vec::new();
         let Ok((envelope, _)) = RecordHead::read_from_prefix(payload) else {
-            return Err(Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes"));
+            return Err(
+                Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes")
+            );
         };
         if envelope.tag != TAG || envelope.kind != 0 || envelope.size.get() as usize != payload.len() {
             let problem = Problem::new(0, "a sample's envelope is wrong; the sample is left out");

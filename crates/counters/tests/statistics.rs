@@ -1,0 +1,362 @@
+//! Statistics where a series is not whole: interruptions, new logs, errors in between; and what the figures say then.
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::{
+    AverageKind, Calculator, CounterType, Intervals, Pairing, Quantiles, RawValue, Series, Statistics,
+    Status, Summary,
+};
+
+const BAD: RawValue = RawValue::error(Status::NO_MACHINE);
+
+/// 2026-03-01 or so; `second` counts from there.
+fn at(second: i64) -> Moment {
+    Moment { utc: FileTime(134_000_000_000_000_000 + second * 10_000_000), bias_minutes: -60 }
+}
+
+/// A series of a rate per second on a clock of 1000 ticks, one sample a second.
+struct Rates {
+    calculator: Calculator,
+    series: Series,
+    second: i64,
+}
+
+impl Rates {
+    fn new() -> Self {
+        Self::of(CounterType::BULK_COUNT)
+    }
+
+    fn of(kind: CounterType) -> Self {
+        let calculator = Calculator::new(kind, 1000);
+        let statistics = Statistics::new(calculator.formula(), Intervals::All, None);
+        Self { calculator, series: Series::new(statistics), second: 0 }
+    }
+
+    fn raw(&mut self, raw: RawValue, pairing: Pairing) -> &mut Self {
+        self.series.add(&self.calculator, &raw, at(self.second), pairing);
+        self.second += 1;
+        self
+    }
+
+    /// A good sample.
+    fn count(&mut self, first: i64) -> &mut Self {
+        self.across(first, Pairing::Continues)
+    }
+
+    fn across(&mut self, first: i64, pairing: Pairing) -> &mut Self {
+        self.raw(RawValue::new(first, self.second * 1000), pairing)
+    }
+
+    fn bad(&mut self) -> &mut Self {
+        self.raw(BAD, Pairing::Continues)
+    }
+
+    fn absent(&mut self) -> &mut Self {
+        self.series.interrupt();
+        self.second += 1;
+        self
+    }
+
+    fn summary(&self) -> Summary {
+        self.series.statistics().summary()
+    }
+}
+
+/// Values and errors.
+fn counts(summary: &Summary) -> (u64, u64) {
+    (summary.values, summary.errors)
+}
+
+#[test]
+fn no_sample_is_no_figure() {
+    assert_eq!(Rates::new().summary(), Summary::default());
+    let doubles = Rates::of(CounterType::DOUBLE_RAW).summary();
+    assert_eq!(doubles, Summary { average_kind: AverageKind::Arithmetic, ..Summary::default() });
+}
+
+#[test]
+fn one_sample_opens_a_rate_and_is_a_count() {
+    let rate = Rates::new().count(5).summary();
+    assert_eq!(rate, Summary { first_time: Some(at(0)), last_time: Some(at(0)), ..Summary::default() });
+    let count = Rates::of(CounterType::RAWCOUNT).count(5).summary();
+    assert_eq!(counts(&count), (1, 0));
+    assert_eq!((count.last, count.average, count.quantiles), (Some(5.0), Some(5.0), Some([5.0; 4])));
+}
+
+#[test]
+fn a_baseline_opens_the_first_interval_and_is_no_value() {
+    for (kind, values, first_time) in [(CounterType::BULK_COUNT, 1, at(0)), (CounterType::RAWCOUNT, 1, at(1))]
+    {
+        let mut rates = Rates::of(kind);
+        rates.series.add_baseline(&rates.calculator, &RawValue::new(10, 0), at(0));
+        rates.second = 1;
+        let summary = rates.count(14).summary();
+        assert_eq!(counts(&summary), (values, 0), "{kind}");
+        assert_eq!((summary.first_time, summary.last_time), (Some(first_time), Some(at(1))), "{kind}");
+    }
+}
+
+#[test]
+fn a_bad_baseline_puts_the_first_interval_in_error() {
+    let mut rates = Rates::new();
+    rates.series.add_baseline(&rates.calculator, &BAD, at(0));
+    rates.second = 1;
+    let summary = rates.count(14).count(15).summary();
+    assert_eq!(counts(&summary), (1, 1));
+    assert_eq!((summary.first_time, summary.last_time), (Some(at(1)), Some(at(2))));
+}
+
+#[test]
+fn good_bad_good_is_two_intervals_in_error() {
+    let summary = Rates::new().count(0).bad().count(100).summary();
+    assert_eq!(counts(&summary), (0, 2));
+    assert_eq!((summary.last, summary.average, summary.minimum), (None, None, None));
+    assert_eq!((summary.first_time, summary.last_time), (Some(at(0)), Some(at(2))));
+}
+
+#[test]
+fn an_error_in_between_leaves_its_intervals_out_of_the_average() {
+    let summary = Rates::new().count(0).count(10).bad().count(1000).count(1030).summary();
+    assert_eq!(counts(&summary), (2, 2));
+    assert_eq!((summary.minimum, summary.average, summary.maximum), (Some(10.0), Some(20.0), Some(30.0)));
+    assert_eq!(summary.last, Some(30.0));
+}
+
+#[test]
+fn an_error_of_a_one_sample_type_is_one_error() {
+    let summary = Rates::of(CounterType::RAWCOUNT).count(4).bad().count(8).summary();
+    assert_eq!(counts(&summary), (2, 1));
+    assert_eq!((summary.last, summary.average), (Some(8.0), Some(6.0)));
+}
+
+#[test]
+fn errors_at_both_ends() {
+    let summary = Rates::new().bad().count(0).count(3).bad().summary();
+    assert_eq!(counts(&summary), (1, 2));
+    assert_eq!((summary.first_time, summary.last_time), (Some(at(1)), Some(at(2))));
+}
+
+#[test]
+fn a_counter_that_went_back_is_an_error_once() {
+    let summary = Rates::new().count(50).count(60).count(5).count(25).summary();
+    assert_eq!(counts(&summary), (2, 1));
+    assert_eq!((summary.minimum, summary.average, summary.maximum), (Some(10.0), Some(15.0), Some(20.0)));
+}
+
+#[test]
+fn the_last_value_before_an_error_stays_the_last() {
+    let summary = Rates::new().count(0).count(7).count(3).summary();
+    assert_eq!((summary.last, summary.errors), (Some(7.0), 1));
+    assert_eq!(summary.last_time, Some(at(2)), "the raw value was good all the same");
+}
+
+#[test]
+fn an_absence_is_neither_value_nor_error() {
+    let summary = Rates::new().count(0).count(10).absent().count(500).count(520).summary();
+    assert_eq!(counts(&summary), (2, 0));
+    assert_eq!((summary.average, summary.maximum), (Some(15.0), Some(20.0)));
+    assert_eq!((summary.first_time, summary.last_time), (Some(at(0)), Some(at(4))));
+    let twice = Rates::new().absent().absent().count(1).absent().count(2).summary();
+    assert_eq!(counts(&twice), (0, 0));
+    assert_eq!((twice.first_time, twice.last_time), (Some(at(2)), Some(at(4))));
+}
+
+#[test]
+fn an_absence_hides_the_error_before_it() {
+    let summary = Rates::new().count(0).bad().absent().count(9).summary();
+    assert_eq!(counts(&summary), (0, 1));
+}
+
+#[test]
+fn a_new_log_pairs_across_while_nothing_went_back() {
+    let summary = Rates::new().count(0).count(10).across(40, Pairing::NewLog).count(60).summary();
+    assert_eq!(counts(&summary), (3, 0));
+    assert_eq!((summary.average, summary.maximum), (Some(20.0), Some(30.0)));
+}
+
+#[test]
+fn a_new_log_that_went_back_is_neither_value_nor_error() {
+    let counter = Rates::new().count(100).count(110).across(4, Pairing::NewLog).count(6).summary();
+    assert_eq!(counts(&counter), (2, 0));
+    assert_eq!((counter.average, counter.last), (Some(6.0), Some(2.0)));
+    assert_eq!((counter.first_time, counter.last_time), (Some(at(0)), Some(at(3))));
+
+    let mut clock = Rates::new();
+    clock.count(100).count(110).raw(RawValue::new(120, 7), Pairing::NewLog);
+    let clock = clock.raw(RawValue::new(130, 1007), Pairing::Continues).summary();
+    assert_eq!(counts(&clock), (2, 0));
+    assert_eq!(clock.average, Some(10.0));
+}
+
+#[test]
+fn a_new_log_may_go_back_where_no_difference_is_taken() {
+    // A delta looks at no clock; a plain count looks at nothing before it.
+    let mut delta = Rates::of(CounterType::LARGE_DELTA);
+    delta.raw(RawValue::new(1, 900), Pairing::Continues);
+    let delta = delta.raw(RawValue::new(5, 100), Pairing::NewLog).summary();
+    assert_eq!((counts(&delta), delta.last), ((1, 0), Some(4.0)));
+    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3, Pairing::NewLog).summary();
+    assert_eq!((counts(&count), count.average), ((2, 0), Some(6.0)));
+}
+
+#[test]
+fn a_new_log_does_not_hide_a_sample_in_error() {
+    let summary = Rates::new().count(5).raw(BAD, Pairing::NewLog).count(9).count(10).summary();
+    assert_eq!(counts(&summary), (1, 2));
+}
+
+#[test]
+fn a_broken_pairing_never_pairs() {
+    let forward = Rates::new().count(0).count(10).across(500, Pairing::Broken).count(520).summary();
+    assert_eq!(counts(&forward), (2, 0));
+    assert_eq!((forward.average, forward.maximum), (Some(15.0), Some(20.0)));
+    let back = Rates::new().count(90).across(5, Pairing::Broken).summary();
+    assert_eq!(counts(&back), (0, 0));
+    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3, Pairing::Broken).summary();
+    assert_eq!(counts(&count), (2, 0));
+}
+
+#[test]
+fn types_without_a_number_have_only_errors() {
+    let summary = Rates::of(CounterType::TEXT).count(1).count(2).summary();
+    assert_eq!(counts(&summary), (0, 2));
+    assert_eq!((summary.last, summary.average, summary.quantiles), (None, None, None));
+}
+
+/// Time that passes without an operation is formatted as 0 but measures none: it is a value, in the average, and
+/// neither minimum nor quantile.
+#[test]
+fn a_numerator_that_moves_alone() {
+    let calculator = Calculator::new(CounterType::AVERAGE_BULK, 1);
+    let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::All, None));
+    for (second, (bytes, operations)) in [(0, 0), (400, 4), (500, 4), (1000, 6)].into_iter().enumerate() {
+        series.add(&calculator, &RawValue::new(bytes, operations), at(second as i64), Pairing::Continues);
+    }
+    let summary = series.statistics().summary();
+    assert_eq!(counts(&summary), (3, 0));
+    assert_eq!((summary.minimum, summary.maximum), (Some(100.0), Some(250.0)));
+    assert_eq!(summary.average, Some(1000.0 / 6.0), "first and last");
+    assert_eq!(summary.quantiles, Some([100.0, 250.0, 250.0, 250.0]));
+}
+
+#[test]
+fn machines_on_different_clocks() {
+    let rate = |machine: &str, time_base: i64, per_second: i64, seconds: i64| {
+        let calculator = Calculator::new(CounterType::BULK_COUNT, time_base);
+        let statistics = Statistics::new(calculator.formula(), Intervals::All, Some(machine.into()));
+        let mut series = Series::new(statistics);
+        for second in 0..=seconds {
+            let raw = RawValue::new(second * per_second, second * time_base);
+            series.add(&calculator, &raw, at(second), Pairing::Continues);
+        }
+        series.statistics().clone()
+    };
+    let mut merged = rate("B", 1000, 10, 30);
+    merged.merge(&rate("C", 10_000_000, 40, 10)).expect("one formula");
+    merged.merge(&rate("A", 2_630_633, 70, 30)).expect("one formula");
+    let summary = merged.summary();
+    assert_eq!(counts(&summary), (70, 0));
+    assert_eq!(summary.average, Some((300.0 + 400.0 + 2100.0) / 70.0));
+    assert_eq!(summary.last, Some(10.0), "B is after A, and C ended before");
+    assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
+}
+
+#[test]
+fn multi_timers_of_several_multipliers() {
+    for (kind, average) in [
+        // 3000 of 1000 * 4 + 1000 * 1, and what is missing of it per unit of time.
+        (CounterType::MULTI_TIMER_100NS, 60.0),
+        (CounterType::MULTI_TIMER_INV_100NS, 100.0),
+    ] {
+        let part = |multi_count, busy| {
+            let calculator = Calculator::new(kind, 1000);
+            let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
+            let newer = RawValue { multi_count, ..RawValue::new(busy, 1000) };
+            statistics.add(&calculator, Some(&RawValue::new(0, 0)), &newer, at(1));
+            statistics
+        };
+        let mut merged = part(4, 2000);
+        merged.merge(&part(1, 1000)).expect("one formula");
+        assert_eq!(merged.summary().average, Some(average), "{kind}");
+    }
+}
+
+#[test]
+fn first_and_last_time_are_those_of_the_whole_fleet() {
+    let stretch = |from: i64, to: i64, bias_minutes: i32| {
+        let calculator = Calculator::new(CounterType::RAWCOUNT, 1);
+        let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
+        for second in from..=to {
+            let moment = Moment { bias_minutes, ..at(second) };
+            statistics.add(&calculator, None, &RawValue::new(second, 0), moment);
+        }
+        statistics
+    };
+    let parts = [stretch(5, 9, 480), stretch(2, 6, -60), stretch(2, 9, 0)];
+    for [one, two, three] in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut merged = parts[one].clone();
+        merged.merge(&parts[two]).expect("one formula");
+        merged.merge(&parts[three]).expect("one formula");
+        let summary = merged.summary();
+        assert_eq!(summary.first_time, Some(Moment { bias_minutes: -60, ..at(2) }));
+        assert_eq!(summary.last_time, Some(Moment { bias_minutes: 480, ..at(9) }));
+    }
+}
+
+#[test]
+fn huge_doubles_have_a_mean() {
+    let doubles = |values: &[f64]| {
+        let calculator = Calculator::new(CounterType::DOUBLE_RAW, 1);
+        let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
+        for &value in values {
+            statistics.add(&calculator, None, &RawValue::from_double(value), at(0));
+        }
+        statistics
+    };
+    let mut merged = doubles(&[f64::MAX, f64::MAX, 6.0]);
+    assert_eq!(merged.summary().average, Some(f64::MAX / 1.5));
+    merged.merge(&doubles(&[f64::MIN, f64::MIN])).expect("one formula");
+    assert_eq!(merged.summary().average, Some(6.0 / 5.0));
+}
+
+/// The value of the nearest rank, as the `ceil(q * n)`-th smallest.
+fn nearest_rank(values: &[f64], quantile: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[((quantile * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
+}
+
+#[test]
+fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
+    const ASKED: [f64; 7] = [0.0, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0];
+    // Where a rank falls between two values far apart, one rank off is far off.
+    let steps = |count: usize| (0..count).map(move |at| 1.1f64.powi(at as i32 % 97) * 3.0);
+    let signed = |count: usize| steps(count).enumerate().map(|(at, step)| [step, 0.0, -step, step][at % 4]);
+    for count in (1..140).chain([199, 200, 201, 999, 1000, 1001]) {
+        for values in
+            [steps(count).collect::<Vec<_>>(), signed(count).collect(), vec![0.0; count], vec![-7.5; count]]
+        {
+            let mut quantiles = Quantiles::default();
+            values.iter().for_each(|&value| quantiles.add(value));
+            assert_eq!(quantiles.count(), count as u64);
+            for (asked, got) in ASKED.into_iter().zip(quantiles.at(ASKED).expect("values")) {
+                let expected = nearest_rank(&values, asked);
+                let exact = values.iter().filter(|value| **value != 0.0).count() <= 32;
+                let allowed = if exact { 0.0 } else { expected.abs() * 0.01 };
+                assert!((got - expected).abs() <= allowed, "{asked} of {count}: {got}, expected {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn quantiles_of_a_series() {
+    let calculator = Calculator::new(CounterType::RAWCOUNT, 1);
+    let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
+    for value in 1..=1000 {
+        statistics.add(&calculator, None, &RawValue::new(value * 7 % 1001, 0), at(value));
+    }
+    let got = statistics.summary().quantiles.expect("values");
+    for (got, expected) in got.into_iter().zip([500.0f64, 900.0, 950.0, 990.0]) {
+        assert!((got - expected).abs() <= expected * 0.01, "{got} for {expected}");
+    }
+}

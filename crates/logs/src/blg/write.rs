@@ -1,0 +1,173 @@
+//! Writing a BLG in the form of Windows 8 and later: 64-bit, sequential.
+
+mod block;
+mod buffers;
+mod catalogue;
+mod list;
+mod records;
+
+use std::io::{Seek, Write};
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Extent;
+use tachograph_counters::time_zone::TimeZone;
+use zerocopy::IntoBytes;
+
+use super::raw::event::{BASELINE_CONTEXT, CATALOGUE, COUNTER_LIST, NAME_TABLE, SAMPLE};
+use super::raw::record::{KIND_SAMPLE, RecordHead};
+use crate::LogWriter;
+use crate::error::LogError;
+use buffers::BufferWriter;
+use catalogue::Catalogue;
+use list::NameTables;
+use records::GroupEncoder;
+
+/// What a new BLG says of itself.
+#[derive(Clone, Debug)]
+pub struct BlgWriterOptions {
+    /// The time zone that sample times are local to.
+    pub zone: TimeZone,
+    /// When the recording machine was started, UTC.
+    pub boot_time: Option<FileTime>,
+    /// Ticks per second of the performance counter.
+    pub performance_frequency: i64,
+    /// The file's own name, as the header keeps it.
+    pub file_name: String,
+    /// Size of a buffer: a multiple of 512 from 1 KiB to 16 MiB. Windows writes 64 KiB.
+    pub buffer_bytes: usize,
+    /// The GUID that names the log; a random one when absent.
+    pub guid: Option<[u8; 16]>,
+}
+
+impl BlgWriterOptions {
+    /// The usual form for a log of this zone.
+    pub fn new(zone: TimeZone) -> Self {
+        Self {
+            zone,
+            boot_time: None,
+            performance_frequency: FileTime::PER_SECOND,
+            file_name: String::new(),
+            buffer_bytes: 0x10000,
+            guid: None,
+        }
+    }
+}
+
+/// A BLG being written.
+///
+/// The first sample fixes what the log holds: later samples must have the same groups. Groups of
+/// [`Extent::Value`] become single records, of [`Extent::Column`] multi records, of [`Extent::Table`] block records.
+///
+/// A log is readable at any moment up to the last sample before a [`flush`](LogWriter::flush) or a full buffer, also
+/// when the process is killed; [`finish`](LogWriter::finish) completes the header.
+pub struct BlgWriter<W> {
+    out: BufferWriter<W>,
+    encoders: Vec<GroupEncoder>,
+    names: NameTables,
+    catalogue: Option<Catalogue>,
+    payload: Vec<u8>,
+    last: Option<Moment>,
+}
+
+impl<W: Write + Seek> BlgWriter<W> {
+    /// Starts a log: writes its header at the start of `out`.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails, or the options cannot be written.
+    pub fn new(out: W, options: BlgWriterOptions) -> Result<Self, LogError> {
+        if !u32::try_from(options.buffer_bytes).is_ok_and(super::raw::buffer::is_buffer_size) {
+            return Err(LogError::unsupported("a buffer's size is a multiple of 512, 1024 to 16777216"));
+        }
+        Ok(Self {
+            out: BufferWriter::new(out, options)?,
+            encoders: Vec::new(),
+            names: NameTables::default(),
+            catalogue: None,
+            payload: Vec::new(),
+            last: None,
+        })
+    }
+
+    /// Writes what stands before the first sample: names of title indexes, and the counter list.
+    fn begin(&mut self, sample: &Sample) -> Result<(), LogError> {
+        if let Some(group) = sample.groups.iter().find(|group| {
+            group.set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
+        }) {
+            let path = group.set.counters.first().map(|counter| counter.name.to_string()).unwrap_or_default();
+            return Err(LogError::unsupported(format!(
+                "a BLG holds raw values, and '{path}' has formatted ones (from a text log): write CSV or TSV instead"
+            )));
+        }
+        if sample.groups.is_empty() {
+            return Err(LogError::unsupported("a BLG needs at least one counter"));
+        }
+        self.encoders = sample.groups.iter().map(GroupEncoder::new).collect();
+        let local = sample.at.local();
+        self.out.start(sample.at)?;
+        self.names.add(sample);
+        self.write_names(sample.at)?;
+        self.payload.clear();
+        list::encode(sample, &mut self.payload);
+        self.out.event(COUNTER_LIST, 0, local.saturating_sub(10), sample.at.utc, &self.payload)?;
+        if sample.groups.iter().all(|group| group.set.extent == Extent::Table) {
+            self.catalogue = Some(Catalogue::new(sample));
+        }
+        Ok(())
+    }
+
+    fn write_names(&mut self, at: Moment) -> Result<(), LogError> {
+        let limit = self.out.part_bytes();
+        for payload in self.names.take_events(limit) {
+            self.out.event(NAME_TABLE, 0, at.local().saturating_sub(20), at.utc, &payload)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Seek> LogWriter for BlgWriter<W> {
+    fn write(&mut self, sample: &Sample) -> Result<(), LogError> {
+        if self.encoders.is_empty() {
+            self.begin(sample)?;
+        } else if self.names.add(sample) {
+            self.write_names(sample.at)?;
+        }
+        if self.encoders.len() != sample.groups.len() {
+            return Err(LogError::unsupported(format!(
+                "a BLG keeps the counters it began with: {} groups, now {}",
+                self.encoders.len(),
+                sample.groups.len()
+            )));
+        }
+        self.payload.clear();
+        self.payload.extend_from_slice(RecordHead::new(KIND_SAMPLE, 0).as_bytes());
+        let local = sample.at.local();
+        for (encoder, group) in self.encoders.iter_mut().zip(&sample.groups) {
+            encoder.encode(group, local, &mut self.payload)?;
+        }
+        let head = RecordHead::new(KIND_SAMPLE, self.payload.len());
+        self.payload[..size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
+        let context = if sample.is_baseline { BASELINE_CONTEXT } else { 0 };
+        self.out.event(SAMPLE, context, local, sample.at.utc, &self.payload)?;
+        if let Some(catalogue) = &mut self.catalogue {
+            catalogue.add(sample);
+        }
+        self.last = Some(sample.at);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LogError> {
+        self.out.flush()
+    }
+
+    fn finish(&mut self) -> Result<(), LogError> {
+        if let (Some(catalogue), Some(last)) = (self.catalogue.take(), self.last) {
+            self.payload.clear();
+            catalogue.encode(last.local(), &mut self.payload);
+            self.out.event(CATALOGUE, 0, last.local().saturating_add(30), last.utc, &self.payload)?;
+        }
+        self.out.finish()
+    }
+}

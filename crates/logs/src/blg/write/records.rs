@@ -1,0 +1,151 @@
+//! The records of a sample: single and multi.
+
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Group;
+use tachograph_counters::set::{CounterSet, Extent, Instances};
+use tachograph_counters::{RawValue, Status};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{I64, U32};
+
+use super::block::BlockEncoder;
+use crate::blg::raw::record::{
+    KIND_MULTI, KIND_SINGLE, MULTI_HEAD_BYTES, MULTI_ITEM_BYTES, MultiHead, MultiItem, RecordHead,
+    SINGLE_BYTES, Single,
+};
+use crate::blg::raw::{push_utf16_nul, round_up_8};
+use crate::error::LogError;
+
+/// Encodes one group, sample after sample.
+pub(super) struct GroupEncoder {
+    set: Arc<CounterSet>,
+    kind: Kind,
+}
+
+enum Kind {
+    Single,
+    Multi(MultiNames),
+    Block(Box<BlockEncoder>),
+}
+
+/// The names of a multi record, kept while the instances stay the same.
+#[derive(Default)]
+struct MultiNames {
+    instances: Instances,
+    /// Offset of each name from the first.
+    offsets: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl GroupEncoder {
+    pub(super) fn new(group: &Group) -> Self {
+        let kind = match group.set.extent {
+            Extent::Value => Kind::Single,
+            Extent::Column => Kind::Multi(MultiNames::default()),
+            Extent::Table => Kind::Block(Box::default()),
+        };
+        Self { set: Arc::clone(&group.set), kind }
+    }
+
+    /// Appends the group's record.
+    pub(super) fn encode(
+        &mut self,
+        group: &Group,
+        local: FileTime,
+        out: &mut Vec<u8>,
+    ) -> Result<(), LogError> {
+        if !Arc::ptr_eq(&self.set, &group.set) {
+            self.follow(&group.set)?;
+        }
+        match &mut self.kind {
+            Kind::Single => encode_single(group, local, out),
+            Kind::Multi(names) => names.encode(group, local, out),
+            Kind::Block(encoder) => encoder.encode(group, local, out),
+        }
+        Ok(())
+    }
+
+    /// Accepts a description that says the same; a block's counters may change, since a block describes itself.
+    fn follow(&mut self, set: &Arc<CounterSet>) -> Result<(), LogError> {
+        let same = if set.extent == Extent::Table && self.set.extent == Extent::Table {
+            (&set.machine, &set.name) == (&self.set.machine, &self.set.name)
+        } else {
+            **set == *self.set
+        };
+        if !same {
+            return Err(LogError::unsupported(format!(
+                r"a BLG keeps the counters it began with: '\\{}\{}' became '\\{}\{}'",
+                self.set.machine, self.set.name, set.machine, set.name
+            )));
+        }
+        self.set = Arc::clone(set);
+        Ok(())
+    }
+}
+
+fn encode_single(group: &Group, local: FileTime, out: &mut Vec<u8>) {
+    let absent = if group.status.is_error() { group.status } else { Status::NO_INSTANCE };
+    let raw = group.values.first().copied().unwrap_or(RawValue::error(absent));
+    let single = Single {
+        head: RecordHead::new(KIND_SINGLE, SINGLE_BYTES),
+        status: U32::new(raw.status.0),
+        local_time: I64::new(read_at(group, local).0),
+        padding: U32::ZERO,
+        first: I64::new(raw.first),
+        second: I64::new(raw.second),
+        multi_count: U32::new(raw.multi_count),
+        padding_end: U32::ZERO,
+    };
+    out.extend_from_slice(single.as_bytes());
+}
+
+fn read_at(group: &Group, local: FileTime) -> FileTime {
+    if group.read_at.0 == 0 { local } else { group.read_at }
+}
+
+impl MultiNames {
+    fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
+        if !Arc::ptr_eq(&self.instances, &group.instances) {
+            self.follow(&group.instances);
+        }
+        let count = group.values.len();
+        let names_at = MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count;
+        let size = round_up_8(names_at + self.bytes.len());
+        // One status for the whole record: that of the record, or the first bad one among its values.
+        let status = group.values.iter().map(|raw| raw.status).find(|status| status.is_error());
+        let head = MultiHead {
+            head: RecordHead::new(KIND_MULTI, size),
+            inner_size: U32::new(size as u32 - 8),
+            count: U32::new(count as u32),
+            status: U32::new(status.unwrap_or(group.status).0),
+            reserved: U32::ZERO,
+            local_time: I64::new(read_at(group, local).0),
+        };
+        let begin = out.len();
+        out.reserve(size);
+        out.extend_from_slice(head.as_bytes());
+        let first_name = names_at as u32 - 8;
+        for (raw, offset) in group.values.iter().zip(&self.offsets) {
+            let item = MultiItem {
+                name_offset: U32::new(first_name + offset),
+                multi_count: U32::new(raw.multi_count),
+                first: I64::new(raw.first),
+                second: I64::new(raw.second),
+            };
+            out.extend_from_slice(item.as_bytes());
+        }
+        out.extend_from_slice(&self.bytes);
+        out.resize(begin + size, 0);
+    }
+
+    fn follow(&mut self, instances: &Instances) {
+        self.instances = Arc::clone(instances);
+        self.offsets.clear();
+        self.bytes.clear();
+        for instance in instances.iter() {
+            self.offsets.push(self.bytes.len() as u32);
+            push_utf16_nul(&mut self.bytes, instance.label());
+        }
+    }
+}

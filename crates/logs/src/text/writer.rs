@@ -1,0 +1,165 @@
+//! Writing a text log.
+
+use std::io::Write;
+
+use tachograph_counters::civil::Moment;
+use tachograph_counters::time_zone::{TimeZone, resolve_name};
+
+use crate::{Format, LogError};
+
+use super::header::{first_cell, separator};
+use super::number::{NumberText, write_number};
+
+/// How PDH writes "no value".
+const NO_VALUE: &[u8] = b" ";
+
+/// A column of a text log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The full counter path: `\\machine\set(instance)\counter`. It need not be the only one of its kind.
+    pub path: String,
+}
+
+/// Writes a CSV or TSV log as PDH does.
+///
+/// UTF-8 without a mark; every cell quoted, quotes in it doubled; every line ends in CR LF, the last one too. Times are
+/// local, `MM/dd/yyyy HH:mm:ss.fff`, cut off; values are C's `%.17g`; no value is `" "`.
+///
+/// The first cell names the zone, and its bias, as they are in force at the first row; so the header is written with it.
+/// Later rows have the bias of their own moment: where it changes, at the end of daylight time, the format cannot say so.
+///
+/// Source: logs that Windows wrote; "Working with Log Files" (Windows SDK).
+///
+/// ```
+/// use tachograph_counters::civil::{FileTime, Moment};
+/// use tachograph_counters::time_zone::TimeZone;
+/// use tachograph_logs::Format;
+/// use tachograph_logs::text::{Column, TextWriter};
+///
+/// let mut log = Vec::new();
+/// let zone = TimeZone::fixed("Pacific Standard Time", 480);
+/// let columns = vec![Column { path: r"\\GEORGIS3\Memory\Available Bytes".to_string() }];
+/// let mut writer = TextWriter::new(&mut log, Format::Csv, zone, columns)?;
+/// let at = Moment::from_local(FileTime(130_058_022_178_440_000), 480);
+/// writer.write_row(at, [Some(0.1)].into_iter())?;
+/// writer.finish()?;
+/// drop(writer);
+/// assert_eq!(
+///     String::from_utf8_lossy(&log),
+///     "\"(PDH-CSV 4.0) (Pacific Standard Time)(480)\",\"\\\\GEORGIS3\\Memory\\Available Bytes\"\r\n\
+///      \"02/19/2013 18:50:17.844\",\"0.10000000000000001\"\r\n"
+/// );
+/// # Ok::<(), tachograph_logs::LogError>(())
+/// ```
+pub struct TextWriter<W: Write> {
+    csv: csv::Writer<W>,
+    format: Format,
+    zone: TimeZone,
+    columns: Vec<Column>,
+    header_is_written: bool,
+    number: NumberText,
+}
+
+impl<W: Write> TextWriter<W> {
+    /// A log of these columns. Nothing is written yet.
+    ///
+    /// # Errors
+    ///
+    /// "Unsupported" when `format` is no text.
+    pub fn new(out: W, format: Format, zone: TimeZone, columns: Vec<Column>) -> Result<Self, LogError> {
+        if !matches!(format, Format::Csv | Format::Tsv) {
+            return Err(LogError::unsupported(format!("{} is no text format", format.name())));
+        }
+        let csv = csv::WriterBuilder::new()
+            .delimiter(separator(format))
+            .quote_style(csv::QuoteStyle::Always)
+            .terminator(csv::Terminator::CRLF)
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(64 * 1024)
+            .from_writer(out);
+        Ok(Self { csv, format, zone, columns, header_is_written: false, number: [0; 32] })
+    }
+
+    /// Appends a row: the values in the order of the columns, each already formatted, `None` where there is none.
+    ///
+    /// Columns beyond the last value have none either. A value that is not finite is none.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails; "unsupported" when there are more values than columns (those that fit are written).
+    pub fn write_row(
+        &mut self,
+        at: Moment,
+        mut values: impl Iterator<Item = Option<f64>>,
+    ) -> Result<(), LogError> {
+        if !self.header_is_written {
+            let first = first_cell(self.format, self.zone.name_at(&at), at.bias_minutes);
+            self.write_header(&first)?;
+        }
+        let mut time = [0; 23];
+        at.local().write_log_time(&mut time);
+        self.csv.write_field(time).map_err(into_log_error)?;
+        for _ in 0..self.columns.len() {
+            let cell = match values.next().flatten().filter(|value| value.is_finite()) {
+                Some(value) => {
+                    let length = write_number(value, &mut self.number);
+                    &self.number[..length]
+                }
+                None => NO_VALUE,
+            };
+            self.csv.write_field(cell).map_err(into_log_error)?;
+        }
+        self.end_line()?;
+        if values.next().is_some() {
+            let what = format!("a row has more values than the log has columns ({})", self.columns.len());
+            return Err(LogError::unsupported(what));
+        }
+        Ok(())
+    }
+
+    /// Hands everything written so far to the stream and has it flushed.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn flush(&mut self) -> Result<(), LogError> {
+        self.csv.flush().map_err(LogError::io)
+    }
+
+    /// Completes the log: without a row its header is still to be written, with the zone's standard time.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn finish(&mut self) -> Result<(), LogError> {
+        if !self.header_is_written {
+            let bias = if self.zone.has_daylight_time() { self.zone.standard_bias_minutes } else { 0 };
+            let bias = self.zone.bias_minutes.saturating_add(bias);
+            let first = first_cell(self.format, resolve_name(&self.zone.standard_name), bias);
+            self.write_header(&first)?;
+        }
+        self.flush()
+    }
+
+    fn write_header(&mut self, first: &str) -> Result<(), LogError> {
+        self.header_is_written = true;
+        self.csv.write_field(first).map_err(into_log_error)?;
+        for column in &self.columns {
+            self.csv.write_field(&column.path).map_err(into_log_error)?;
+        }
+        self.end_line()
+    }
+
+    fn end_line(&mut self) -> Result<(), LogError> {
+        self.csv.write_record(None::<&[u8]>).map_err(into_log_error)
+    }
+}
+
+/// Writing fails by what the stream says, and by nothing of the format's own.
+fn into_log_error(error: csv::Error) -> LogError {
+    LogError::io(match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => std::io::Error::other(format!("{other:?}")),
+    })
+}

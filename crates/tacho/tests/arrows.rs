@@ -1,0 +1,154 @@
+//! The arrows between the crates: who may use whom, and what every crate promises. ARCHITECTURE.md draws them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Every crate of ours, lowest floor first, with the crates of ours that it may use.
+const ARROWS: [(&str, &[&str]); 4] = [
+    ("tachograph-counters", &[]),
+    ("tachograph-logs", &["tachograph-counters"]),
+    ("tachograph-flow", &["tachograph-counters", "tachograph-logs"]),
+    ("tachograph", &["tachograph-counters", "tachograph-logs", "tachograph-flow"]),
+];
+
+/// All that the lowest floor takes from elsewhere (tests apart).
+const COUNTERS_MAY_USE: [&str; 2] = ["jiff", "sketches-ddsketch"];
+
+struct Package {
+    name: String,
+    manifest: String,
+    /// Name and kind (`normal`, `dev`, `build`).
+    dependencies: Vec<(String, String)>,
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a string, as cargo metadata has it")
+}
+
+fn packages() -> Vec<Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("a list of packages");
+    packages
+        .iter()
+        .map(|package| Package {
+            name: text(&package["name"]).to_owned(),
+            manifest: std::fs::read_to_string(text(&package["manifest_path"])).expect("the manifest"),
+            dependencies: package["dependencies"]
+                .as_array()
+                .expect("a list of dependencies")
+                .iter()
+                .map(|used| {
+                    (text(&used["name"]).to_owned(), used["kind"].as_str().unwrap_or("normal").to_owned())
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn allowed(name: &str) -> Option<&'static [&'static str]> {
+    ARROWS.iter().find(|(from, _)| *from == name).map(|(_, to)| *to)
+}
+
+/// The settings of one section of a manifest, without spaces: `key=value`.
+fn section<'a>(manifest: &'a str, header: &str) -> impl Iterator<Item = String> + use<'a> {
+    let header = format!("[{header}]");
+    manifest
+        .lines()
+        .map(str::trim)
+        .skip_while(move |line| *line != header)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .map(|line| line.split('#').next().unwrap_or_default().replace(' ', ""))
+}
+
+#[test]
+fn every_crate_is_in_the_table() {
+    let here: BTreeSet<String> = packages().into_iter().map(|package| package.name).collect();
+    for name in &here {
+        assert!(
+            allowed(name).is_some(),
+            "{name} is new: add it to ARROWS in crates/tacho/tests/arrows.rs with the crates that it may use"
+        );
+    }
+    for (name, _) in ARROWS {
+        assert!(here.contains(name), "{name} is gone: take it out of ARROWS in crates/tacho/tests/arrows.rs");
+    }
+}
+
+#[test]
+fn the_table_looks_down_only() {
+    for (floor, (name, uses)) in ARROWS.iter().enumerate() {
+        for used in *uses {
+            assert!(
+                ARROWS[..floor].iter().any(|(lower, _)| lower == used),
+                "{name} -> {used} does not look down"
+            );
+        }
+    }
+}
+
+/// Tests and build scripts included: a crate is tested with what it may use.
+#[test]
+fn crates_look_down_only() {
+    let packages = packages();
+    for package in &packages {
+        let allowed = allowed(&package.name).unwrap_or_default();
+        for (used, kind) in &package.dependencies {
+            let ours = used.starts_with("tachograph") || packages.iter().any(|package| package.name == *used);
+            assert!(
+                !ours || allowed.contains(&used.as_str()),
+                "{} must not use {used} ({kind} dependency); it may use {allowed:?}",
+                package.name
+            );
+        }
+    }
+}
+
+#[test]
+fn counters_stays_light() {
+    let packages = packages();
+    let counters = packages.iter().find(|package| package.name == "tachograph-counters").expect("it exists");
+    for (used, kind) in &counters.dependencies {
+        assert!(
+            kind == "dev" || COUNTERS_MAY_USE.contains(&used.as_str()),
+            "tachograph-counters must not use {used}: it is the model and its maths, without I/O"
+        );
+    }
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    for package in packages() {
+        assert!(
+            section(&package.manifest, "lints").any(|line| line == "workspace=true"),
+            "{}: its Cargo.toml lacks `[lints] workspace = true`",
+            package.name
+        );
+    }
+    let workspace = std::fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest");
+    let lints: Vec<String> = section(&workspace, "workspace.lints.rust").collect();
+    for wanted in ["missing_docs=\"deny\"", "unsafe_code=\"forbid\""] {
+        assert!(lints.iter().any(|line| line == wanted), "[workspace.lints.rust] lacks {wanted}: {lints:?}");
+    }
+}
+
+#[test]
+fn a_section_ends_at_the_next() {
+    let manifest = "[a]\nx = 1 # why\n\n[lints.b]\ny = 2\n[lints]\nworkspace = true\n";
+    assert_eq!(section(manifest, "a").collect::<Vec<_>>(), ["x=1", ""]);
+    assert_eq!(section(manifest, "lints").collect::<Vec<_>>(), ["workspace=true"]);
+    assert_eq!(section(manifest, "b").count(), 0);
+}
