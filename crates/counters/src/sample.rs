@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::civil::{FileTime, Moment};
 use crate::raw::RawValue;
 use crate::set::{CounterSet, Instances};
-use crate::statistics::Pairing;
 use crate::status::Status;
 
 /// All raw values of one moment of one or more machines, one [`Group`] per record.
@@ -20,8 +19,11 @@ pub struct Sample {
     pub groups: Vec<Group>,
     /// The sample before the window that was asked for: it opens the first interval and is counted by no statistic.
     pub is_baseline: bool,
-    /// Whether values may be paired with those of the sample before.
-    pub pairing: Pairing,
+    /// Number of the log, or of the part of one, that the sample is from: values of different numbers are paired as
+    /// across two logs.
+    pub log: u32,
+    /// When the machine was started, UTC; 0 where unknown. No pair reaches across a start.
+    pub boot_time: FileTime,
 }
 
 /// The raw values of a counter set, or of the part of it that one record holds, at one moment: rows are instances,
@@ -37,7 +39,8 @@ pub struct Group {
     pub identities: Vec<u64>,
     /// Row after row, `instances.len() * set.counters.len()` values.
     pub values: Vec<RawValue>,
-    /// The status of the record as a whole; in error there are no rows.
+    /// The status of the record as a whole. [`Status::ITEM_NOT_VALIDATED`]: the group was not part of this sample
+    /// (it belongs to another log of a merge), so its instances are not absent either.
     pub status: Status,
     /// The moment at which this machine was read, local time, where the source knows it better than
     /// [`Sample::at`].
@@ -82,6 +85,11 @@ impl Group {
         self.values.clear();
         self.status = Status::VALID_DATA;
         self.clocks = Clocks::default();
+    }
+
+    /// Whether the group was part of this sample.
+    pub fn is_present(&self) -> bool {
+        self.status != Status::ITEM_NOT_VALIDATED
     }
 
     /// The rows, each with its instance's place and its raw values in the order of the set's counters.

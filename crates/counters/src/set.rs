@@ -122,6 +122,8 @@ pub struct CounterSet {
     pub has_instances: bool,
     /// How much of the set is here.
     pub extent: Extent,
+    /// The one instance of [`Extent::Value`], also in samples in which it is absent.
+    pub instance: Option<Arc<Instance>>,
     /// The counters here, bases left out (a base's value is the `second` of its counter).
     pub counters: Vec<Counter>,
     /// V1 title indexes where the source has them.
@@ -139,6 +141,7 @@ impl CounterSet {
             english_name: None,
             has_instances: true,
             extent,
+            instance: None,
             counters: Vec::new(),
             indexes: None,
             default_counter: 0,

@@ -161,6 +161,22 @@ fn an_absence_is_neither_value_nor_error() {
 }
 
 #[test]
+fn the_status_of_an_absent_instance_is_an_absence() {
+    let absent = RawValue::error(Status::NO_INSTANCE);
+    let mut rates = Rates::new();
+    rates.series.add_baseline(&rates.calculator, &absent, at(0));
+    rates.second = 1;
+    let summary = rates.count(0).count(10).raw(absent, Pairing::Continues).count(500).count(520).summary();
+    assert_eq!(counts(&summary), (2, 0));
+    assert_eq!(
+        (summary.average, summary.first_time, summary.last_time),
+        (Some(15.0), Some(at(1)), Some(at(5)))
+    );
+    let count = Rates::of(CounterType::RAWCOUNT).count(4).raw(absent, Pairing::Continues).count(8).summary();
+    assert_eq!((counts(&count), count.average), ((2, 0), Some(6.0)));
+}
+
+#[test]
 fn an_absence_hides_the_error_before_it() {
     let summary = Rates::new().count(0).bad().absent().count(9).summary();
     assert_eq!(counts(&summary), (0, 1));

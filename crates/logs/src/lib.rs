@@ -55,6 +55,8 @@ pub struct LogFacts {
     pub zone: TimeZone,
     /// When the recording machine was started, UTC, where the log says so.
     pub boot_time: Option<FileTime>,
+    /// Ticks per second of the recording machine's performance counter, where the log says so.
+    pub performance_frequency: Option<i64>,
     /// Length of the file in bytes.
     pub file_bytes: u64,
 }

@@ -1,5 +1,7 @@
 //! `TextReader`: damaged logs, and files that are no logs.
 
+#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+
 use std::io::{Cursor, Read};
 
 use tachograph_counters::sample::Sample;
@@ -100,6 +102,7 @@ fn columns_that_are_no_paths() {
     let group = &sample.groups[2];
     assert_eq!((&*group.set.name, &*group.set.counters[0].name), ("", r"\\m\s(i\c"));
     assert!(!group.set.has_instances);
+    assert_eq!(group.set.instance.as_deref(), Some(&*group.instances[0]));
 }
 
 #[test]
@@ -159,7 +162,8 @@ fn a_last_row_that_is_cut_short() {
     check(r#""01/02/2003 04:05:06","1","2""#, &["1 2"], &[]);
     check("\"01/02/2003 04:05:06\",\"1\",\"2\"\r", &["1 2"], &[]);
     check("01/02/2003 04:05:06,1,2", &["1 2"], &[]);
-    check("01/02/2003 04:05:06,1,", &["1 -"], &[]);
+    check("01/02/2003 04:05:06,1, ", &["1 -"], &[]);
+    check("01/02/2003 04:05:06,1,", &[], &cut);
     check(r#""01/02/2003 04:05:06","1","2"#, &[], &cut);
     check(r#""01/02/2003 04:05:06","1",""#, &[], &cut);
     check("\"01/02/2003 04:05:06\",\"1\",\"2\n", &[], &cut);

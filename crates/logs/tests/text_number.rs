@@ -1,5 +1,7 @@
 //! `text::number`: agreement with C's `%.17g`, byte for byte.
 
+#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+
 use proptest::prelude::*;
 use tachograph_logs::text::number::write_number;
 

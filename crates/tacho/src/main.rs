@@ -1,1 +1,35 @@
-fn main() {}
+//! `tacho`: performance logs on the command line.
+
+mod arguments;
+mod commands;
+mod failure;
+mod output;
+mod path_file;
+mod progress;
+mod settings;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = match arguments::windows_form(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(failure) => return failure.report(),
+    };
+    // clap prints help and usage errors itself, and leaves with 0 or 2.
+    let arguments = Arguments::parse_from(arguments);
+    let outcome = match arguments.command {
+        Command::List(list) => commands::list::run(&list),
+        Command::Stats(stats) => commands::stats::run(&stats),
+        Command::Relog(relog) => commands::relog::run(&relog),
+        Command::Check(check) => commands::check::run(&check),
+    };
+    match outcome {
+        Ok(status) => status,
+        Err(failure) => failure.report(),
+    }
+}

@@ -4,6 +4,7 @@ use super::Statistics;
 use crate::civil::Moment;
 use crate::formula::{Calculator, Formula};
 use crate::raw::RawValue;
+use crate::status::Status;
 
 /// How the sample before may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -36,6 +37,11 @@ impl Series {
         if pairing != Pairing::Continues {
             self.cross(calculator, raw, pairing);
         }
+        if raw.status == Status::NO_INSTANCE {
+            // Absent: neither a value nor an error.
+            self.previous = None;
+            return;
+        }
         let two = calculator.formula().is_some_and(Formula::needs_two_samples);
         if two && self.previous.is_none() {
             // Nothing to compare with: neither a value nor an error.
@@ -51,7 +57,7 @@ impl Series {
         if calculator.formula().is_some_and(Formula::needs_two_samples) {
             self.open(raw, at);
         }
-        self.previous = Some(*raw);
+        self.previous = (raw.status != Status::NO_INSTANCE).then_some(*raw);
     }
 
     /// Forgets the raw value before: the instance was absent from a sample.

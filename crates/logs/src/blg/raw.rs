@@ -13,7 +13,7 @@ mod log;
 pub mod record;
 pub mod zone;
 
-pub use log::{Buffer, Event, Log, Payload};
+pub use log::{Buffer, Event, Log, Payload, Record};
 
 /// Bytes from `at` on, `None` past the end.
 pub(crate) fn rest(bytes: &[u8], at: usize) -> Option<&[u8]> {

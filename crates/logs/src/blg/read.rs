@@ -4,6 +4,7 @@ mod block;
 mod buffers;
 mod columns;
 mod events;
+mod header;
 mod multi;
 mod names;
 mod numbering;
@@ -12,7 +13,6 @@ mod schema;
 
 use std::io::{Read, Seek, SeekFrom};
 
-use tachograph_counters::Pairing;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use zerocopy::FromBytes;
@@ -49,7 +49,8 @@ pub struct BlgReader<R> {
     schema: Schema,
     problems: Problems,
     previous_utc: Option<FileTime>,
-    next_pairing: Pairing,
+    /// Counts counter lists: each begins a part that is paired as a log of its own.
+    part: u32,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -78,7 +79,7 @@ impl<R: Read + Seek> BlgReader<R> {
         let mut first = Vec::new();
         let rest = u64::from(buffer_bytes) - start.len() as u64;
         (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
-        let header = LogfileHeader::decode(&first, BUFFER_HEADER_BYTES as u64).map_err(LogError::corrupt)?;
+        let (header, damage) = header::read(&mut first)?;
         let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize);
         if header.start.log_file_mode.get() & MODE_CIRCULAR != 0 {
             buffers.sort_by_sequence()?;
@@ -87,6 +88,7 @@ impl<R: Read + Seek> BlgReader<R> {
         let facts = LogFacts {
             format: Format::Blg,
             zone: header.zone.to_zone(),
+            performance_frequency: Some(header.end.performance_frequency.get()),
             boot_time: (boot_time != 0).then_some(FileTime(boot_time)),
             file_bytes,
         };
@@ -98,9 +100,12 @@ impl<R: Read + Seek> BlgReader<R> {
             schema: Schema::default(),
             problems: Problems::default(),
             previous_utc: None,
-            next_pairing: Pairing::Continues,
+            part: 0,
         };
         reader.find_counter_list()?;
+        if let Some(problem) = damage {
+            reader.problems.push(problem);
+        }
         Ok(reader)
     }
 
@@ -121,15 +126,17 @@ impl<R: Read + Seek> BlgReader<R> {
                 NAME_TABLE => self.names.add(self.events.payload()),
                 COUNTER_LIST => {
                     self.take_list();
-                    self.problems = Problems::default();
                     if !self.schema.is_empty() {
+                        self.problems = Problems::default();
                         return self.events.rewind();
                     }
                 }
                 _ => {}
             }
         }
-        let problem = if is_pdh {
+        let problem = if let Some(first) = self.problems.list().first() {
+            first.clone()
+        } else if is_pdh {
             Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
         } else if let Some(first) = ignored.list().first() {
             first.clone()
@@ -142,13 +149,13 @@ impl<R: Read + Seek> BlgReader<R> {
     }
 
     fn take_list(&mut self) {
-        match self.schema.take_list(self.events.payload(), self.events.file_offset(0)) {
-            Ok(changed) => {
-                if changed && self.previous_utc.is_some() {
-                    self.next_pairing = Pairing::NewLog;
-                }
-            }
-            Err(problem) => self.problems.push(problem),
+        let (changed, problem) = self.schema.take_list(self.events.payload());
+        if changed && self.previous_utc.is_some() {
+            self.part += 1;
+        }
+        if let Some(mut problem) = problem {
+            problem.offset = self.events.file_offset(problem.offset as usize);
+            self.problems.push(problem);
         }
     }
 
@@ -171,7 +178,8 @@ impl<R: Read + Seek> BlgReader<R> {
         sample.at = self.facts.zone.local_to_moment(local, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
         sample.is_baseline = event.header_type == FULL_HEADER_64 && event.context.get() == BASELINE_CONTEXT;
-        sample.pairing = std::mem::take(&mut self.next_pairing);
+        sample.log = self.part;
+        sample.boot_time = self.facts.boot_time.unwrap_or_default();
         true
     }
 }

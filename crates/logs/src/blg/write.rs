@@ -104,7 +104,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         if sample.groups.is_empty() {
             return Err(LogError::unsupported("a BLG needs at least one counter"));
         }
-        self.encoders = sample.groups.iter().map(GroupEncoder::new).collect();
+        self.encoders = sample.groups.iter().map(GroupEncoder::new).collect::<Result<_, _>>()?;
         let local = sample.at.local();
         self.out.start(sample.at)?;
         self.names.add(sample);

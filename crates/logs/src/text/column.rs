@@ -35,7 +35,9 @@ impl ColumnMaker {
                 let mut set = CounterSet::new("", "", Extent::Value);
                 set.has_instances = false;
                 set.counters.push(Counter::new(text, CounterType::DOUBLE_RAW, 0));
-                (ColumnParts { set: Arc::new(set), instances: self.no_instance() }, Some(error))
+                let instances = self.no_instance();
+                set.instance = instances.first().cloned();
+                (ColumnParts { set: Arc::new(set), instances }, Some(error))
             }
         }
     }
@@ -59,6 +61,7 @@ impl ColumnMaker {
                 Arc::new([Arc::new(instance)])
             }
         };
+        set.instance = instances.first().cloned();
         ColumnParts { set: Arc::new(set), instances }
     }
 

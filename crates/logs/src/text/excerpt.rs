@@ -28,8 +28,9 @@ pub(super) fn of_text(text: &str) -> String {
     shown
 }
 
-/// The start of a cell, bytes that are no UTF-8 replaced.
+/// The start of a cell, bytes that are no UTF-8 replaced; without the CR of a line that CR LF ends.
 pub(super) fn of_cell(cell: &[u8]) -> String {
+    let cell = cell.strip_suffix(b"\r").unwrap_or(cell);
     // Four bytes hold any character, so this many hold more than are shown.
     of_text(&String::from_utf8_lossy(&cell[..cell.len().min(4 * CHARACTERS + 4)]))
 }
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn nothing_reaches_the_terminal_raw() {
         assert_eq!(of_text("a\tb\r\n\u{1b}[2J\u{202e}ü\\"), r"'a\tb\r\n\u{1b}[2J\u{202e}ü\'");
-        assert_eq!(of_cell(b"12\xff"), "'12\u{fffd}'");
+        assert_eq!(of_cell(b"12\xff\r"), "'12\u{fffd}'");
         assert_eq!(of_text(&"x".repeat(49)), format!("'{}...'", "x".repeat(48)));
         assert_eq!(of_bytes(&[0, 255]), "the bytes 00 ff");
         assert!(of_bytes(&[7; 17]).ends_with("07 ..."));

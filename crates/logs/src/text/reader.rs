@@ -1,5 +1,6 @@
 //! Reading a text log.
 
+use std::cmp::Ordering;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::Instances;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{Pairing, RawValue, Status};
+use tachograph_counters::{RawValue, Status};
 
 use crate::{Format, LogError, LogFacts, LogReader, Problem, Problems};
 
@@ -18,8 +19,8 @@ use super::decoder::{Decoder, END_CELL, TextEncoding};
 use super::excerpt;
 use super::header::{UNKNOWN_ZONE, format_of, separator, zone_of};
 
-/// The longest row, in bytes of UTF-8, and the most cells in one. With both, a reader takes at most about 64 MiB for a
-/// row and some 700 bytes for a column, whatever the file says.
+/// The longest row, in bytes of UTF-8, and the most cells in one. With both, a reader takes at most about 256 MiB for a
+/// row (the buffer doubles) and 1 KiB for a column, whatever the file says.
 const MAX_ROW_BYTES: u64 = 64 << 20;
 const MAX_ROW_CELLS: u64 = 1 << 20;
 
@@ -36,8 +37,8 @@ const MAX_ROW_CELLS: u64 = 1 << 20;
 /// * A cell that is no finite number has no value; one decimal comma is taken as a point.
 /// * A row that is too short has no values in its last columns. Cells beyond the last column are left out: a TSV log has
 ///   `PdhUpdateLog`'s comment there, elsewhere it is damage unless they are blank.
-/// * The last row is left out when it was cut short: in the midst of a quoted cell, or before the last column. A line end
-///   need not follow it.
+/// * The last row is left out when it was cut short: in the midst of a quoted cell, or before anything of the last column.
+///   A line end need not follow it.
 /// * A first cell that does not name a time zone leaves it [unknown](UNKNOWN_ZONE), and local times are taken as UTC;
 ///   typeperf's console output has none, which is no damage.
 ///
@@ -108,7 +109,7 @@ impl<R: Read> TextReader<R> {
         let mut reader = Self {
             csv,
             record: ByteRecord::new(),
-            facts: LogFacts { format, zone, boot_time: None, file_bytes },
+            facts: LogFacts { format, zone, boot_time: None, performance_frequency: None, file_bytes },
             columns: Vec::new(),
             none: Arc::new([]),
             problems: Problems::default(),
@@ -220,7 +221,13 @@ impl<R: Read> TextReader<R> {
         }
         let local = FileTime::parse_log_time(cell);
         let (offset, line) = (self.row_offset(), self.line());
-        if row == Row::CutInCell || (row == Row::Cut && self.record.len() <= self.columns.len()) {
+        let lacks_cells = match self.record.len().cmp(&(self.columns.len() + 1)) {
+            Ordering::Less => true,
+            // PDH writes a blank cell as " "; one that holds nothing at all was cut before its value.
+            Ordering::Equal => self.record.iter().next_back().is_none_or(<[u8]>::is_empty),
+            Ordering::Greater => false,
+        };
+        if row == Row::CutInCell || (row == Row::Cut && lacks_cells) {
             self.problems.push(Problem::new(offset, format!("line {line} is cut short, and left out")));
             return false;
         }
@@ -338,7 +345,8 @@ impl<R: Read + Send> LogReader for TextReader<R> {
             if self.read_time(row, sample) {
                 self.read_values(sample);
                 sample.is_baseline = false;
-                sample.pairing = Pairing::Continues;
+                sample.log = 0;
+                sample.boot_time = FileTime(0);
                 return Ok(true);
             }
         }

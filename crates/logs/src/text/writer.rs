@@ -40,7 +40,7 @@ pub struct Column {
 /// let zone = TimeZone::fixed("Pacific Standard Time", 480);
 /// let columns = vec![Column { path: r"\\GEORGIS3\Memory\Available Bytes".to_string() }];
 /// let mut writer = TextWriter::new(&mut log, Format::Csv, zone, columns)?;
-/// let at = Moment::from_local(FileTime(130_058_022_178_440_000), 480);
+/// let at = Moment::from_local(FileTime(130_057_734_178_440_000), 480);
 /// writer.write_row(at, [Some(0.1)].into_iter())?;
 /// writer.finish()?;
 /// drop(writer);
@@ -79,6 +79,12 @@ impl<W: Write> TextWriter<W> {
             .buffer_capacity(64 * 1024)
             .from_writer(out);
         Ok(Self { csv, format, zone, columns, header_is_written: false, number: [0; 32] })
+    }
+
+    /// Leaves the header line out: the rows go behind those of a log that has the same columns.
+    pub fn without_header(mut self) -> Self {
+        self.header_is_written = true;
+        self
     }
 
     /// Appends a row: the values in the order of the columns, each already formatted, `None` where there is none.

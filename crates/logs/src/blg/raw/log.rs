@@ -6,7 +6,7 @@ use super::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
 use super::event::{self, EVENT_HEADER_BYTES, EventHeader};
 use super::header::LogfileHeader;
 use super::list::CounterList;
-use super::record::{KIND_MULTI, KIND_SINGLE, Multi, RecordHead, SINGLE_BYTES, Single};
+use super::record::{KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, Multi, RecordHead, SINGLE_BYTES, Single, TAG};
 use super::round_up_8;
 use crate::problem::Problem;
 
@@ -133,23 +133,7 @@ impl Buffer {
 impl Event {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.header.as_bytes());
-        match &self.payload {
-            Payload::List(list) => list.encode(out),
-            Payload::Sample(records) => {
-                let begin = out.len();
-                out.extend_from_slice(RecordHead::new(0, 0).as_bytes());
-                for record in records {
-                    match record {
-                        Record::Single(single) => out.extend_from_slice(single.as_bytes()),
-                        Record::Multi(multi) => multi.encode(out),
-                        Record::Bytes(bytes) => out.extend_from_slice(bytes),
-                    }
-                }
-                let head = RecordHead::new(0, out.len() - begin);
-                out[begin..begin + 8].copy_from_slice(head.as_bytes());
-            }
-            Payload::Bytes(bytes) => out.extend_from_slice(bytes),
-        }
+        self.payload.encode(out);
         out.resize(round_up_8(out.len()), 0);
     }
 }
@@ -164,14 +148,49 @@ impl Payload {
             event::SAMPLE if header.parts.get() == 1 => decode_records(payload).map(Self::Sample),
             _ => None,
         };
-        decoded.unwrap_or_else(|| Self::Bytes(payload.to_vec()))
+        // Names that overlap, or hold half a surrogate pair, would come back as something else.
+        decoded.filter(|decoded| decoded.is_what(payload)).unwrap_or_else(|| Self::Bytes(payload.to_vec()))
+    }
+
+    /// Whether this encodes to bytes of the same length that decode to it again.
+    fn is_what(&self, payload: &[u8]) -> bool {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        bytes.len() == payload.len()
+            && match self {
+                Self::List(list) => {
+                    CounterList::decode(&bytes, 0).is_ok_and(|(again, rest)| rest.is_none() && again == *list)
+                }
+                Self::Sample(records) => decode_records(&bytes).is_some_and(|again| again == *records),
+                Self::Bytes(_) => true,
+            }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::List(list) => list.encode(out),
+            Self::Sample(records) => {
+                let begin = out.len();
+                out.extend_from_slice(RecordHead::new(KIND_SAMPLE, 0).as_bytes());
+                for record in records {
+                    match record {
+                        Record::Single(single) => out.extend_from_slice(single.as_bytes()),
+                        Record::Multi(multi) => multi.encode(out),
+                        Record::Bytes(bytes) => out.extend_from_slice(bytes),
+                    }
+                }
+                let head = RecordHead::new(KIND_SAMPLE, out.len() - begin);
+                out[begin..begin + size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
+            }
+            Self::Bytes(bytes) => out.extend_from_slice(bytes),
+        }
     }
 }
 
 /// The records after a sample's envelope; `None` where the sizes do not add up.
 fn decode_records(payload: &[u8]) -> Option<Vec<Record>> {
     let (envelope, mut bytes) = RecordHead::read_from_prefix(payload).ok()?;
-    if envelope.size.get() as usize != payload.len() {
+    if (envelope.tag, envelope.kind) != (TAG, KIND_SAMPLE) || envelope.size.get() as usize != payload.len() {
         return None;
     }
     let mut records = Vec::new();

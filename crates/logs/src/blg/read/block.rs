@@ -66,8 +66,9 @@ impl BlockDecoder {
         let Some(object) =
             objects.iter().find(|object| object.head.name_index == block.default_object).or(objects.first())
         else {
-            // Perflib answers a query for an object that is not there with a block without objects.
-            group.status = Status::NO_OBJECT;
+            // Perflib answers a query for an object that is not there with a block without objects; so does a merge
+            // of logs, for a sample of another log.
+            group.status = Status::ITEM_NOT_VALIDATED;
             return Ok(());
         };
         let clocks = Clocks {
@@ -104,7 +105,7 @@ impl BlockDecoder {
         }
         let code_page = object.head.code_page.get();
         group.instances =
-            self.rows.finish(code_page, table, |parent_object| context.parents.of(record, parent_object))?;
+            self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?;
         Ok(())
     }
 

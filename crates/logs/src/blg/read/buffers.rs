@@ -1,6 +1,6 @@
 //! The buffers of a file, one at a time, in order of time.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use zerocopy::FromBytes;
 
@@ -38,11 +38,13 @@ impl<R: Read + Seek> Buffers<R> {
                 .seek(SeekFrom::Start(u64::from(number) * self.buffer_bytes as u64))
                 .map_err(LogError::io)?;
             let mut header = [0; BUFFER_HEADER_BYTES];
-            if self.stream.read_exact(&mut header).is_ok()
-                && let Ok(header) = BufferHeader::read_from_bytes(&header)
-            {
-                sequence.push((header.sequence_number.get(), number));
-            }
+            // A buffer without a whole header comes last, where its damage is told.
+            let place = match self.stream.read_exact(&mut header) {
+                Ok(()) => BufferHeader::read_from_bytes(&header).map(|header| header.sequence_number.get()),
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(u64::MAX),
+                Err(error) => return Err(LogError::io(error)),
+            };
+            sequence.push((place.unwrap_or(u64::MAX), number));
         }
         sequence.sort_unstable();
         self.order = Some(sequence.into_iter().map(|(_, number)| number).collect());
@@ -111,6 +113,10 @@ impl<R: Read + Seek> Buffers<R> {
             );
             return 0;
         };
+        if self.bytes.iter().all(|&byte| byte == 0) {
+            problems.push(Problem::new(offset, "a buffer of zeros: it was never written"));
+            return 0;
+        }
         if header.buffer_size.get() as usize != self.buffer_bytes {
             problems.push(
                 Problem::new(offset, "the size in a buffer's header differs from the file's")
@@ -132,12 +138,14 @@ impl<R: Read + Seek> Buffers<R> {
             );
             return there;
         }
-        // Writers fill up with FF. Anything else after the fill is a sample that was being written, or a wrong fill.
+        // Writers fill up with FF. Anything else after the fill is a sample that was being written when the recorder was
+        // killed, or the fill is damaged, or it was cut off within its four bytes: what is whole there is read.
         if self.bytes[fill..].iter().take(8).any(|&byte| byte != 0xFF) {
             problems.push(Problem::new(
                 offset + fill as u64,
-                "bytes after the end of a buffer's events: an event that was not finished, or a damaged fill",
+                "bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill",
             ));
+            return there;
         }
         fill
     }

@@ -17,6 +17,9 @@ use crate::problem::{Problem, Problems};
 /// Most bytes that the parts of one event may add up to. A sample of 60,000 threads takes about 10 MB.
 const MAX_JOINED_BYTES: usize = 64 << 20;
 
+/// Most parts that one event may have: as many as fit into that at 880 bytes, what the smallest buffer holds.
+const MAX_PARTS: usize = MAX_JOINED_BYTES / 880;
+
 /// Walks the events of all buffers, joining parts.
 pub(super) struct Events<R> {
     buffers: Buffers<R>,
@@ -110,8 +113,15 @@ impl<R: Read + Seek> Events<R> {
             let next = unfinished.part.get().wrapping_add(1);
             let same = (unfinished.kind, unfinished.local_time, unfinished.parts)
                 == (header.kind, header.local_time, header.parts);
-            if !same || part != next || self.joined.len() + payload.len() > MAX_JOINED_BYTES {
+            if !same || part != next {
                 self.drop_parts(&unfinished, problems);
+            } else if self.joined.len() + payload.len() > MAX_JOINED_BYTES
+                || self.part_offsets.len() >= MAX_PARTS
+            {
+                let problem = Problem::new(offset - 8, "an event of too many parts or bytes; left out");
+                let found = format!("part {part}, {} bytes", self.joined.len() + payload.len());
+                problems.push(problem.found(found, format!("{MAX_PARTS} parts, {MAX_JOINED_BYTES} bytes")));
+                return false;
             } else {
                 self.take_part(payload, offset);
                 if part == parts {

@@ -89,9 +89,10 @@ impl MultiDecoder {
     ) -> Result<(), Problem> {
         // Whatever goes wrong below, the next record must not be taken for one with these names.
         self.name_offsets.clear();
+        self.instances = Instances::default();
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
-        let mut numbering = Numbering::default();
+        let mut numbering = Numbering::new(record.len());
         for (number, item) in items.iter().enumerate() {
             let at = (item.name_offset.get() as usize).saturating_add(8);
             let Some(bytes) = record.get(at..).filter(|_| at >= first_name) else {

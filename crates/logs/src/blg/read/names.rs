@@ -15,11 +15,21 @@ pub(super) struct Names {
 /// Most bytes of names that are kept. The table of a large server has about 100 kB.
 const MAX_BYTES: usize = 16 << 20;
 
+/// What a name takes beside its own bytes.
+const PER_NAME_BYTES: usize = 64;
+
 impl Names {
     /// Adds the names of one name-table event.
     pub(super) fn add(&mut self, payload: &[u8]) {
         let (machine, taken) = utf16_until_nul(payload);
-        let table = self.by_machine.entry(machine.to_lowercase()).or_default();
+        let machine = machine.to_lowercase();
+        if !self.by_machine.contains_key(&machine) {
+            self.bytes += machine.len() + PER_NAME_BYTES;
+            if self.bytes > MAX_BYTES {
+                return;
+            }
+        }
+        let table = self.by_machine.entry(machine).or_default();
         let mut rest = &payload[taken.min(payload.len())..];
         while !rest.is_empty() && self.bytes < MAX_BYTES {
             let (index, index_bytes) = utf16_until_nul(rest);
@@ -28,8 +38,11 @@ impl Names {
                 break;
             }
             if let Ok(index) = index.parse() {
-                self.bytes += name_bytes + 32;
-                table.insert(index, name.into());
+                self.bytes += name.len() + PER_NAME_BYTES;
+                // A table that is repeated, as in appended logs, takes no further room.
+                if let Some(old) = table.insert(index, name.into()) {
+                    self.bytes -= old.len() + PER_NAME_BYTES;
+                }
             }
             rest = &rest[index_bytes + name_bytes..];
         }

@@ -20,6 +20,10 @@ pub(super) struct RowNames {
     starts: Vec<usize>,
     /// The same bytes of the record before.
     bytes_before: Vec<u8>,
+    /// Whether `instances` is what `bytes` say: not before a record's end, and not after a damaged one.
+    is_listed: bool,
+    /// The same of the record before.
+    was_listed: bool,
     parents_before: Arc<[String]>,
     instances: Instances,
 }
@@ -30,6 +34,7 @@ impl RowNames {
     /// Starts a record.
     pub(super) fn begin(&mut self) {
         std::mem::swap(&mut self.bytes, &mut self.bytes_before);
+        self.was_listed = std::mem::take(&mut self.is_listed);
         self.bytes.clear();
         self.starts.clear();
     }
@@ -53,30 +58,25 @@ impl RowNames {
     pub(super) fn finish(
         &mut self,
         code_page: u32,
+        record_bytes: usize,
         table: &mut InstanceTable,
         parents: impl FnOnce(u32) -> Arc<[String]>,
     ) -> Result<Instances, Problem> {
         let parent_object =
             self.starts.first().map_or(0, |&start| self.definition(start).parent_object.get());
         let parents = if parent_object == 0 { Arc::default() } else { parents(parent_object) };
-        if self.bytes == self.bytes_before && parents == self.parents_before {
-            return Ok(Arc::clone(&self.instances));
+        if !self.was_listed || self.bytes != self.bytes_before || parents != self.parents_before {
+            self.instances = self.list(code_page, record_bytes, table, &parents)?;
+            self.parents_before = parents;
         }
-        match self.list(code_page, table, &parents) {
-            Ok(instances) => self.instances = instances,
-            Err(problem) => {
-                // The next record must not be taken for one with the same instances.
-                self.bytes.clear();
-                return Err(problem);
-            }
-        }
-        self.parents_before = parents;
+        self.is_listed = true;
         Ok(Arc::clone(&self.instances))
     }
 
     fn list(
         &self,
         code_page: u32,
+        record_bytes: usize,
         table: &mut InstanceTable,
         parents: &[String],
     ) -> Result<Instances, Problem> {
@@ -85,7 +85,7 @@ impl RowNames {
             return Ok(self.bytes.iter().map(|_| Arc::new(Instance::none())).collect());
         }
         let ends = self.starts.iter().skip(1).copied().chain([self.bytes.len()]);
-        let mut numbering = Numbering::default();
+        let mut numbering = Numbering::new(record_bytes);
         self.starts
             .iter()
             .zip(ends)

@@ -25,6 +25,8 @@ pub(super) struct Schema {
     tables: Vec<InstanceTable>,
     /// The payload that the decoders were made from.
     list: Vec<u8>,
+    /// Whether the list is damaged, so that samples have more records than are known.
+    is_partial: bool,
 }
 
 struct EntryDecoder {
@@ -62,15 +64,17 @@ impl Schema {
         self.entries.is_empty()
     }
 
-    /// Takes a counter list; true when it differs from the one before. Samples after it are read by it.
-    pub(super) fn take_list(&mut self, payload: &[u8], offset: u64) -> Result<bool, Problem> {
-        if self.list == payload {
-            return Ok(false);
+    /// Takes a counter list: whether it differs from the one before, and its first damage, whose offset counts from the
+    /// start of the payload. Samples after it are read by it, of a damaged list by the entries before the damage.
+    pub(super) fn take_list(&mut self, payload: &[u8]) -> (bool, Option<Problem>) {
+        let (list, problem) = match CounterList::decode(payload, 0) {
+            Ok(list) => list,
+            Err(problem) => return (false, Some(problem)),
+        };
+        if self.list == payload || list.entries.is_empty() {
+            return (false, problem);
         }
-        let (list, problem) = CounterList::decode(payload, offset)?;
-        if let Some(problem) = problem {
-            return Err(problem);
-        }
+        self.is_partial = problem.is_some();
         self.list = payload.to_vec();
         self.tables.clear();
         let mut numbers = HashMap::new();
@@ -88,7 +92,7 @@ impl Schema {
                 EntryDecoder { kind: decoder_of(entry, &mut self.tables[table]), table }
             })
             .collect();
-        Ok(true)
+        (true, problem)
     }
 
     /// Decodes a sample's payload. Records that are damaged within their bounds leave their group empty and are told in
@@ -127,6 +131,7 @@ impl Schema {
             }
             let group = &mut sample.groups[number];
             group.clear();
+            group.read_at = FileTime(0);
             let decoded = if kind == entry.kind.record_kind() {
                 entry.decode(record, room, &mut context, &mut self.tables[entry.table], group)
             } else {
@@ -145,7 +150,7 @@ impl Schema {
             room = room.saturating_sub(group.values.len());
             at += record.len();
         }
-        if at != payload.len() {
+        if at != payload.len() && !self.is_partial {
             problems.push(
                 Problem::new(at as u64, "bytes after the last record of a sample")
                     .found(payload.len() - at, "0 bytes"),
@@ -172,6 +177,9 @@ impl EntryDecoder {
                 let status = Status(single.status.get());
                 group.status = status;
                 group.read_at = FileTime(single.local_time.get());
+                if !group.is_present() {
+                    return Ok(());
+                }
                 group.instances = Arc::clone(instances);
                 group.values.push(RawValue {
                     first: single.first.get(),
@@ -229,5 +237,6 @@ fn decoder_of(entry: &Entry, table: &mut InstanceTable) -> Decoder {
         Some(name) => table.intern(entry.parent.as_deref(), name, entry.head.instance_index.get()),
         None => Arc::new(Instance::none()),
     };
+    set.instance = Some(Arc::clone(&instance));
     Decoder::Single { set: Arc::new(set), instances: Arc::new([instance]) }
 }

@@ -1,5 +1,7 @@
 //! Block records: a counter set with all its instances as a PERF_DATA_BLOCK.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
@@ -12,6 +14,7 @@ use zerocopy::little_endian::{I32, I64, U16, U32};
 use crate::blg::raw::block::{CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE};
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
 use crate::blg::raw::{push_utf16_nul, round_up_8};
+use crate::error::LogError;
 
 /// Title index of the object that holds the parents of instances: Windows' `Process`.
 const PARENT_OBJECT: u32 = 230;
@@ -41,7 +44,7 @@ struct Column {
 impl BlockEncoder {
     /// Appends the group's record.
     pub(super) fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
-        if group.values.is_empty() && !group.set.has_instances {
+        if group.status.is_error() || (group.values.is_empty() && !group.set.has_instances) {
             // The set could not be read: a block without objects says so.
             let header = data_block(&group.set, group, local, 0, 0);
             let size = size_of::<RecordHead>() + header.len();
@@ -101,11 +104,11 @@ impl BlockEncoder {
         self.template.resize(size_of::<RecordHead>(), 0);
         self.template.extend_from_slice(&header);
         self.object_at = self.template.len();
-        let parents = parents_of(&group.instances);
-        if !parents.is_empty() {
-            self.lay_out_parents(&parents);
+        let parents = ParentNames::of(&group.instances);
+        if !parents.names.is_empty() {
+            self.lay_out_parents(&parents.names);
         }
-        self.lay_out_object(&group.set, &parents);
+        self.lay_out_object(&group.set, &group.instances, &parents);
         let size = self.template.len();
         self.template[..size_of::<RecordHead>()]
             .copy_from_slice(RecordHead::new(KIND_BLOCK, size).as_bytes());
@@ -131,7 +134,7 @@ impl BlockEncoder {
         self.template[begin..begin + size_of::<ObjectType>()].copy_from_slice(head.as_bytes());
     }
 
-    fn lay_out_object(&mut self, set: &CounterSet, parents: &[&str]) {
+    fn lay_out_object(&mut self, set: &CounterSet, instances: &Instances, parents: &ParentNames<'_>) {
         let begin = self.template.len();
         self.template.resize(begin + size_of::<ObjectType>(), 0);
         self.columns.clear();
@@ -162,9 +165,12 @@ impl BlockEncoder {
         }
         let definition_bytes = self.template.len() - begin;
         self.rows.clear();
-        for instance in self.instances.iter() {
+        let mut names = Names::default();
+        for instance in instances.iter() {
             if set.has_instances {
-                push_named_instance(&mut self.template, instance, parents, &self.instances);
+                let parent = instance.parent().and_then(|parent| parents.numbers.get(parent));
+                let (object, number) = parent.map_or((0, 0), |&number| (PARENT_OBJECT, number));
+                push_instance(&mut self.template, &names.of(instance), object, number);
             }
             self.rows.push(self.template.len());
             let block = self.template.len();
@@ -185,6 +191,17 @@ impl BlockEncoder {
             ..Default::default()
         };
         self.template[begin..begin + size_of::<ObjectType>()].copy_from_slice(head.as_bytes());
+    }
+}
+
+/// Refuses a set that cannot stand in a block, which knows its counters by their title indexes alone.
+pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
+    match set.counters.iter().find(|counter| counter.indexes.is_none()) {
+        None => Ok(()),
+        Some(counter) => Err(LogError::unsupported(format!(
+            r"a block record cannot hold '\\{}\{}\{}': the counter has no title index",
+            set.machine, set.name, counter.name
+        ))),
     }
 }
 
@@ -259,32 +276,48 @@ fn definition(
     }
 }
 
-/// The different parents' names, in the order of their first child.
-fn parents_of(instances: &Instances) -> Vec<&str> {
-    let mut parents: Vec<&str> = Vec::new();
-    for parent in instances.iter().filter_map(|instance| instance.parent()) {
-        // Children of one parent stand together, so the last one is mostly it.
-        if parents.last() != Some(&parent) && !parents.contains(&parent) {
-            parents.push(parent);
-        }
-    }
-    parents
+/// The different parents' names, numbered in the order of their first child.
+#[derive(Default)]
+struct ParentNames<'a> {
+    names: Vec<&'a str>,
+    numbers: HashMap<&'a str, u32>,
 }
 
-fn push_named_instance(out: &mut Vec<u8>, instance: &Instance, parents: &[&str], all: &Instances) {
-    let parent = instance.parent().and_then(|name| parents.iter().position(|parent| *parent == name));
-    let (object, number) = parent.map_or((0, 0), |number| (PARENT_OBJECT, number as u32));
-    // Readers number equal names in the order of the rows. Where the rows were thinned out so that they would come to
-    // another number, the number is written into the name.
-    let natural = all
-        .iter()
-        .take_while(|other| !std::ptr::eq(&raw const ***other, instance))
-        .filter(|other| (other.parent(), other.name()) == (instance.parent(), instance.name()))
-        .count();
-    if instance.index() == 0 || natural == instance.index() as usize {
-        push_instance(out, instance.name(), object, number);
-    } else {
-        push_instance(out, &format!("{}#{}", instance.name(), instance.index()), object, number);
+impl<'a> ParentNames<'a> {
+    fn of(instances: &'a Instances) -> Self {
+        let mut parents = Self::default();
+        for parent in instances.iter().filter_map(|instance| instance.parent()) {
+            parents.numbers.entry(parent).or_insert_with(|| {
+                parents.names.push(parent);
+                parents.names.len() as u32 - 1
+            });
+        }
+        parents
+    }
+}
+
+/// The names under which instances stand in a block.
+///
+/// Readers number equal names in the order of the rows. Where the rows were thinned out, so that they would come to
+/// another number, the number is written into the name.
+#[derive(Default)]
+struct Names<'a> {
+    /// By parent and name: the number that a reader would give the next one; `None` after a number was written.
+    next: HashMap<(Option<&'a str>, &'a str), Option<u32>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(&mut self, instance: &'a Instance) -> Cow<'a, str> {
+        let next = self.next.entry((instance.parent(), instance.name())).or_insert(Some(0));
+        if *next == Some(instance.index()) {
+            *next = instance.index().checked_add(1);
+            return instance.name().into();
+        }
+        *next = None;
+        match instance.index() {
+            0 => instance.name().into(),
+            index => format!("{}#{index}", instance.name()).into(),
+        }
     }
 }
 

@@ -68,7 +68,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             file_name: options.file_name,
         };
         // The name is for people; it must not push the header out of a small buffer.
-        let room = (options.buffer_bytes - BUFFER_HEADER_BYTES) & !7;
+        let room = ((options.buffer_bytes - BUFFER_HEADER_BYTES) & !7).min(u16::MAX.into());
         while header.natural_size() > room {
             header.file_name.pop();
             if header.file_name.is_empty() {

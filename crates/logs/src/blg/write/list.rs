@@ -36,8 +36,7 @@ fn entry(group: &Group) -> Entry {
     };
     match set.extent {
         Extent::Value => {
-            // A single's instance is fixed; it stands in its first sample, present or not.
-            if let Some(instance) = group.instances.first().filter(|_| set.has_instances) {
+            if let Some(instance) = set.instance.as_ref().filter(|_| set.has_instances) {
                 entry.instance = Some(instance.name().to_owned());
                 entry.parent = instance.parent().map(str::to_owned);
                 head.instance_index = U32::new(instance.index());

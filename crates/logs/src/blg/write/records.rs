@@ -9,7 +9,7 @@ use tachograph_counters::{RawValue, Status};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U32};
 
-use super::block::BlockEncoder;
+use super::block::{self, BlockEncoder};
 use crate::blg::raw::record::{
     KIND_MULTI, KIND_SINGLE, MULTI_HEAD_BYTES, MULTI_ITEM_BYTES, MultiHead, MultiItem, RecordHead,
     SINGLE_BYTES, Single,
@@ -39,13 +39,16 @@ struct MultiNames {
 }
 
 impl GroupEncoder {
-    pub(super) fn new(group: &Group) -> Self {
+    pub(super) fn new(group: &Group) -> Result<Self, LogError> {
         let kind = match group.set.extent {
             Extent::Value => Kind::Single,
             Extent::Column => Kind::Multi(MultiNames::default()),
-            Extent::Table => Kind::Block(Box::default()),
+            Extent::Table => {
+                block::check(&group.set)?;
+                Kind::Block(Box::default())
+            }
         };
-        Self { set: Arc::clone(&group.set), kind }
+        Ok(Self { set: Arc::clone(&group.set), kind })
     }
 
     /// Appends the group's record.
@@ -79,6 +82,9 @@ impl GroupEncoder {
                 self.set.machine, self.set.name, set.machine, set.name
             )));
         }
+        if set.extent == Extent::Table {
+            block::check(set)?;
+        }
         self.set = Arc::clone(set);
         Ok(())
     }
@@ -106,13 +112,18 @@ fn read_at(group: &Group, local: FileTime) -> FileTime {
 
 impl MultiNames {
     fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
+        let failed = group.values.iter().filter(|raw| raw.status.is_error()).count();
+        if failed > 0 && failed < group.values.len() {
+            // A multi record has one status for all. Those without a value are left out, so that the others keep theirs.
+            return self.encode(&with_values(group), local, out);
+        }
         if !Arc::ptr_eq(&self.instances, &group.instances) {
             self.follow(&group.instances);
         }
         let count = group.values.len();
         let names_at = MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count;
         let size = round_up_8(names_at + self.bytes.len());
-        // One status for the whole record: that of the record, or the first bad one among its values.
+        // One status for the whole record: that of the record, or that of its values.
         let status = group.values.iter().map(|raw| raw.status).find(|status| status.is_error());
         let head = MultiHead {
             head: RecordHead::new(KIND_MULTI, size),
@@ -148,4 +159,17 @@ impl MultiNames {
             push_utf16_nul(&mut self.bytes, instance.label());
         }
     }
+}
+
+/// The rows of a group that have a value.
+#[cold]
+fn with_values(group: &Group) -> Group {
+    let (instances, values): (Vec<_>, Vec<_>) = group
+        .instances
+        .iter()
+        .zip(&group.values)
+        .filter(|(_, raw)| raw.status.is_good())
+        .map(|(instance, raw)| (Arc::clone(instance), *raw))
+        .unzip();
+    Group { instances: instances.into(), values, identities: Vec::new(), ..group.clone() }
 }

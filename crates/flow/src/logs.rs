@@ -1,0 +1,90 @@
+//! Logs as sources.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachograph_counters::sample::Sample;
+use tachograph_logs::{LogFacts, LogReader, Problems};
+
+use crate::{FlowError, Source};
+
+/// What became known of a log while it was read: shared between the source, which may run on another thread, and whoever
+/// reports on it.
+#[derive(Clone, Debug)]
+pub struct LogReport {
+    path: PathBuf,
+    facts: Arc<LogFacts>,
+    bytes_read: Arc<AtomicU64>,
+    problems: Arc<Mutex<Problems>>,
+}
+
+impl LogReport {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the log says of itself.
+    pub fn facts(&self) -> &LogFacts {
+        &self.facts
+    }
+
+    /// How many bytes were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// What was found damaged so far.
+    pub fn problems(&self) -> Problems {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A log as a source.
+pub struct LogSource {
+    reader: Box<dyn LogReader>,
+    report: LogReport,
+    /// How many problems the report holds already.
+    reported: u64,
+}
+
+impl LogSource {
+    /// Opens a log of any format.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is no log.
+    pub fn open(path: &Path) -> Result<Self, FlowError> {
+        Ok(Self::new(path, tachograph_logs::open(path)?))
+    }
+
+    /// A source over a reader; `path` is for messages.
+    pub fn new(path: &Path, reader: Box<dyn LogReader>) -> Self {
+        let report = LogReport {
+            path: path.to_path_buf(),
+            facts: Arc::new(reader.facts().clone()),
+            bytes_read: Arc::default(),
+            problems: Arc::default(),
+        };
+        Self { reader, report, reported: 0 }
+    }
+
+    /// What becomes known of the log, to be kept while the source is consumed.
+    pub fn report(&self) -> &LogReport {
+        &self.report
+    }
+}
+
+impl Source for LogSource {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        let more = self.reader.next(sample).map_err(|error| error.at_path(&self.report.path));
+        self.report.bytes_read.store(self.reader.bytes_read(), Ordering::Relaxed);
+        let problems = self.reader.problems();
+        if problems.count() != self.reported {
+            self.reported = problems.count();
+            *self.report.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems.clone();
+        }
+        Ok(more?)
+    }
+}

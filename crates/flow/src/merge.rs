@@ -1,0 +1,150 @@
+//! Several logs as one stretch of time.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use tachograph_counters::sample::Sample;
+
+use crate::logs::LogSource;
+use crate::{FlowError, Source};
+
+/// The samples of several logs in the order of their times.
+///
+/// Logs of one machine are one stretch: two of its samples of the same moment are an error that names both files, unless
+/// one of them only opens a window (a log that was cut with its baseline), which is then left out.
+pub struct Merge {
+    inputs: Vec<Input>,
+    /// The input whose sample was given out last: it is read on at the next call.
+    taken: Option<usize>,
+    started: bool,
+}
+
+struct Input {
+    source: LogSource,
+    path: PathBuf,
+    /// The next sample, where there is one.
+    head: Sample,
+    ended: bool,
+    /// Machines of the groups met, in lower case.
+    machines: BTreeSet<String>,
+    /// Machines were taken from a sample with these groups.
+    groups_seen: usize,
+}
+
+impl Merge {
+    /// Over the given logs; one log passes through.
+    pub fn new(sources: Vec<LogSource>) -> Self {
+        let inputs = sources
+            .into_iter()
+            .map(|source| Input {
+                path: source.report().path().to_path_buf(),
+                source,
+                head: Sample::default(),
+                ended: false,
+                machines: BTreeSet::new(),
+                groups_seen: usize::MAX,
+            })
+            .collect();
+        Self { inputs, taken: None, started: false }
+    }
+
+    fn start(&mut self) -> Result<(), FlowError> {
+        for number in 0..self.inputs.len() {
+            self.advance(number)?;
+        }
+        self.started = true;
+        Ok(())
+    }
+
+    fn advance(&mut self, number: usize) -> Result<(), FlowError> {
+        let input = &mut self.inputs[number];
+        input.ended = !input.source.next(&mut input.head)?;
+        if !input.ended {
+            // A log's own parts stay apart, and apart from those of other logs.
+            input.head.log += (number as u32) << 16;
+            if input.groups_seen != input.head.groups.len() {
+                input.groups_seen = input.head.groups.len();
+                input.machines = machines_of(&input.head);
+            }
+        }
+        Ok(())
+    }
+
+    fn first(&self) -> Option<usize> {
+        (0..self.inputs.len()).filter(|&number| !self.inputs[number].ended).min_by_key(|&number| {
+            // Of two samples of one moment a baseline comes last: the other one makes it needless.
+            (self.inputs[number].head.at.utc, self.inputs[number].head.is_baseline, number)
+        })
+    }
+
+    /// Checks the heads of the other inputs against the sample of `first`, which is about to be given out.
+    fn settle_same_moment(&mut self, first: usize) -> Result<(), FlowError> {
+        let at = self.inputs[first].head.at;
+        for other in 0..self.inputs.len() {
+            let same = |input: &Input| !input.ended && input.head.at.utc <= at.utc;
+            if other == first || !same(&self.inputs[other]) || !self.share_machine(first, other) {
+                continue;
+            }
+            if !self.inputs[other].head.is_baseline {
+                return Err(FlowError::SameMoment {
+                    first: self.inputs[first.min(other)].path.clone(),
+                    second: self.inputs[first.max(other)].path.clone(),
+                    at: at.rfc3339(),
+                });
+            }
+            self.advance(other)?;
+        }
+        Ok(())
+    }
+
+    fn share_machine(&self, one: usize, other: usize) -> bool {
+        !self.inputs[one].machines.is_disjoint(&self.inputs[other].machines)
+    }
+}
+
+/// The machines of a sample's groups, in lower case.
+pub(crate) fn machines_of(sample: &Sample) -> BTreeSet<String> {
+    sample.groups.iter().map(|group| group.set.machine.to_lowercase()).collect()
+}
+
+/// Groups logs by the machines they share: each result holds the numbers of the logs of one stretch.
+pub fn machines_overlap(machines: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
+    let mut stretches: Vec<(BTreeSet<String>, Vec<usize>)> = Vec::new();
+    for (number, names) in machines.iter().enumerate() {
+        let mut joined = (names.clone(), vec![number]);
+        let (touching, apart): (Vec<_>, Vec<_>) =
+            stretches.into_iter().partition(|(others, _)| !others.is_disjoint(names));
+        stretches = apart;
+        for (others, numbers) in touching {
+            joined.0.extend(others);
+            joined.1.extend(numbers);
+        }
+        stretches.push(joined);
+    }
+    let mut numbers: Vec<_> = stretches.into_iter().map(|(_, numbers)| numbers).collect();
+    for stretch in &mut numbers {
+        stretch.sort_unstable();
+    }
+    numbers.sort_unstable();
+    numbers
+}
+
+impl Source for Merge {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if let [only] = self.inputs.as_mut_slice() {
+            return only.source.next(sample);
+        }
+        if !self.started {
+            self.start()?;
+        }
+        if let Some(taken) = self.taken.take() {
+            self.advance(taken)?;
+        }
+        let Some(first) = self.first() else { return Ok(false) };
+        self.settle_same_moment(first)?;
+        // The buffers change hands; the input fills the others at the next call.
+        std::mem::swap(sample, &mut self.inputs[first].head);
+        self.taken = Some(first);
+        Ok(true)
+    }
+}

@@ -1,0 +1,160 @@
+//! A question over logs: which files, which counters, which window; and the pipelines that answer it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tachograph_counters::sample::Sample;
+
+use crate::logs::{LogReport, LogSource};
+use crate::merge::machines_of;
+use crate::union::UnionScan;
+use crate::{
+    FlowError, Identity, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union, Window,
+    WindowBounds, machines_overlap, run,
+};
+
+/// Logs of which a second thread is worth its start: smaller ones are read before it runs.
+const READAHEAD_BYTES: u64 = 4 << 20;
+
+/// Which logs, and what of them.
+#[derive(Clone, Debug)]
+pub struct LogQuery {
+    /// The logs.
+    pub paths: Vec<PathBuf>,
+    /// The window of time.
+    pub bounds: WindowBounds,
+    /// Every n-th sample; 0 and 1 mean all.
+    pub every: u64,
+    /// The counters.
+    pub selection: Selection,
+}
+
+/// A pipeline over logs, ready to be run, and what can be asked of it meanwhile and afterwards.
+pub struct Pipeline {
+    /// The source to pull from.
+    pub source: Box<dyn Source>,
+    /// The logs behind it, in the order of [`LogQuery::paths`].
+    pub reports: Vec<LogReport>,
+    renumbered: Vec<Arc<AtomicU64>>,
+}
+
+impl Pipeline {
+    /// How many pairs were broken because another process came to a name.
+    pub fn renumbered(&self) -> u64 {
+        self.renumbered.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl LogQuery {
+    /// All of these logs.
+    pub fn new(paths: Vec<PathBuf>) -> Self {
+        Self { paths, bounds: WindowBounds::default(), every: 0, selection: Selection::new(Vec::new()) }
+    }
+
+    /// All samples of all logs in the order of time, each with the groups that its log has: what statistics take.
+    ///
+    /// # Errors
+    ///
+    /// When a log cannot be opened.
+    pub fn samples(&self) -> Result<Pipeline, FlowError> {
+        let numbers: Vec<usize> = (0..self.paths.len()).collect();
+        self.stretch(&numbers)
+    }
+
+    /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
+    ///
+    /// The scan reads the logs once. `each` is called after every sample of it with the logs read so far.
+    ///
+    /// # Errors
+    ///
+    /// When a log cannot be opened or read.
+    pub fn table(&self, mut each: impl FnMut(&[LogReport])) -> Result<(UnionScan, Pipeline), FlowError> {
+        let stretches = self.stretches()?;
+        let mut leader_interval = None;
+        if stretches.len() > 1 {
+            let mut leader = self.stretch(&stretches[0])?;
+            let mut scan = UnionScan::default();
+            let reports = leader.reports.clone();
+            run(&mut *leader.source, &mut scan, || each(&reports))?;
+            leader_interval = Some(scan.typical_interval().unwrap_or_default());
+        }
+        let mut scan = UnionScan::default();
+        let mut first = self.side_by_side(&stretches, leader_interval)?;
+        let reports = first.reports.clone();
+        run(&mut *first.source, &mut scan, || each(&reports))?;
+        let mut second = self.side_by_side(&stretches, leader_interval)?;
+        second.source = Box::new(Union::scanned(second.source, &scan));
+        Ok((scan, second))
+    }
+
+    /// The samples of one log with the groups of its first sample, without a scan: what one log is copied from.
+    ///
+    /// The source fails with [`FlowError::NewGroups`] where the log's counters change on the way; [`table`](Self::table)
+    /// is for that case.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be opened.
+    pub fn copy(&self) -> Result<Pipeline, FlowError> {
+        let mut pipeline = self.samples()?;
+        pipeline.source = Box::new(Union::of_first_sample(pipeline.source));
+        Ok(pipeline)
+    }
+
+    /// The logs grouped by machine: the numbers of those that make up one stretch of time.
+    ///
+    /// # Errors
+    ///
+    /// When a log cannot be opened or read.
+    pub fn stretches(&self) -> Result<Vec<Vec<usize>>, FlowError> {
+        if self.paths.len() == 1 {
+            return Ok(vec![vec![0]]);
+        }
+        let machines = self
+            .paths
+            .iter()
+            .map(|path| {
+                let mut sample = Sample::default();
+                let mut log = LogSource::open(path)?;
+                Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
+            })
+            .collect::<Result<Vec<_>, FlowError>>()?;
+        Ok(machines_overlap(&machines))
+    }
+
+    fn side_by_side(&self, stretches: &[Vec<usize>], interval: Option<i64>) -> Result<Pipeline, FlowError> {
+        let mut pipelines =
+            stretches.iter().map(|numbers| self.stretch(numbers)).collect::<Result<Vec<_>, _>>()?;
+        let Some(interval) = interval else { return Ok(pipelines.swap_remove(0)) };
+        let mut leader = pipelines.remove(0);
+        let followers = pipelines
+            .into_iter()
+            .map(|follower| {
+                leader.reports.extend(follower.reports);
+                leader.renumbered.extend(follower.renumbered);
+                follower.source
+            })
+            .collect();
+        leader.source = Box::new(SideBySide::new(leader.source, followers, interval));
+        Ok(leader)
+    }
+
+    /// Merged, cut, thinned out, identified, selected: the stages that every command has in common.
+    fn stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
+        let logs = numbers
+            .iter()
+            .map(|&number| LogSource::open(&self.paths[number]))
+            .collect::<Result<Vec<_>, _>>()?;
+        let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
+        let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
+        let window = Window::new(Merge::new(logs), self.bounds);
+        let identity = Identity::new(Thin::new(window, self.every));
+        let renumbered = vec![identity.renumbered()];
+        let selected = Select::new(identity, self.selection.clone());
+        let source: Box<dyn Source> =
+            if bytes < READAHEAD_BYTES { Box::new(selected) } else { Box::new(Readahead::new(selected)?) };
+        Ok(Pipeline { source, reports, renumbered })
+    }
+}

@@ -1,0 +1,128 @@
+//! Reading on another core.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use tachograph_counters::sample::Sample;
+
+use crate::{FlowError, Source};
+
+/// Runs a source on a thread of its own, a few batches of samples ahead of whoever pulls from this stage.
+///
+/// The buffers go round: what was consumed is sent back and filled again.
+pub struct Readahead {
+    full: Receiver<Batch>,
+    empty: SyncSender<Vec<Sample>>,
+    batch: Vec<Sample>,
+    /// How many samples of the batch are filled, and how many were given out.
+    filled: usize,
+    given: usize,
+    outcome: Option<FlowError>,
+    ended: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Batch {
+    samples: Vec<Sample>,
+    filled: usize,
+    /// The source ended, with an error or without.
+    end: Option<Result<(), FlowError>>,
+}
+
+/// Values that a batch should hold, so that handing it over costs little against reading it.
+const BATCH_VALUES: usize = 16_384;
+const MAX_BATCH_SAMPLES: usize = 1024;
+const BATCHES: usize = 3;
+
+impl Readahead {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub fn new(mut source: impl Source + 'static) -> Result<Self, FlowError> {
+        let (full_in, full) = sync_channel::<Batch>(BATCHES);
+        let (empty, empty_out) = sync_channel::<Vec<Sample>>(BATCHES);
+        for _ in 0..BATCHES {
+            // The channel has room for all of them, and its other end is right here.
+            let _ = empty.send(Vec::new());
+        }
+        let thread = std::thread::Builder::new()
+            .name("readahead".to_owned())
+            .spawn(move || {
+                // When either channel closes, the consumer is gone, and so is the work.
+                while let Ok(samples) = empty_out.recv() {
+                    let batch = fill(&mut source, samples);
+                    let is_last = batch.end.is_some();
+                    if full_in.send(batch).is_err() || is_last {
+                        return;
+                    }
+                }
+            })
+            .map_err(FlowError::Output)?;
+        Ok(Self {
+            full,
+            empty,
+            batch: Vec::new(),
+            filled: 0,
+            given: 0,
+            outcome: None,
+            ended: false,
+            thread: Some(thread),
+        })
+    }
+}
+
+fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
+    let mut filled = 0;
+    let mut values = 0;
+    while values < BATCH_VALUES && filled < MAX_BATCH_SAMPLES {
+        if filled == samples.len() {
+            samples.push(Sample::default());
+        }
+        match source.next(&mut samples[filled]) {
+            Ok(true) => {
+                values += samples[filled].len();
+                filled += 1;
+            }
+            Ok(false) => return Batch { samples, filled, end: Some(Ok(())) },
+            Err(error) => return Batch { samples, filled, end: Some(Err(error)) },
+        }
+    }
+    Batch { samples, filled, end: None }
+}
+
+impl Source for Readahead {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        while self.given == self.filled {
+            if self.ended {
+                return self.outcome.take().map_or(Ok(false), Err);
+            }
+            let used = std::mem::take(&mut self.batch);
+            if self.given > 0 {
+                // The thread may have ended already; then nobody needs the buffers.
+                let _ = self.empty.try_send(used);
+            }
+            let Ok(batch) = self.full.recv() else {
+                self.ended = true;
+                self.filled = 0;
+                self.given = 0;
+                // Without a last batch the thread can only have panicked: so does its consumer.
+                if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+                    std::panic::resume_unwind(panic);
+                }
+                return Ok(false);
+            };
+            self.batch = batch.samples;
+            self.filled = batch.filled;
+            self.given = 0;
+            if let Some(end) = batch.end {
+                self.ended = true;
+                self.outcome = end.err();
+            }
+        }
+        std::mem::swap(sample, &mut self.batch[self.given]);
+        self.given += 1;
+        Ok(true)
+    }
+}

@@ -1,0 +1,323 @@
+//! Only what was asked for: groups, columns and rows by counter paths.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{CounterSet, Extent, Instances};
+use tachograph_counters::wildcard::closest;
+
+use crate::{FlowError, Source};
+
+/// Counter paths, and what became of them: which ones matched, and what there was to match.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    patterns: Arc<[PathPattern]>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    matched: Vec<bool>,
+    /// Counter sets met: whether they have instances, and their counters.
+    sets: BTreeMap<String, (bool, Vec<String>)>,
+}
+
+impl Selection {
+    /// A selection; without patterns it takes everything.
+    pub fn new(patterns: Vec<PathPattern>) -> Self {
+        let state = State { matched: vec![false; patterns.len()], ..Default::default() };
+        Self { patterns: patterns.into(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Whether everything is taken.
+    pub fn is_everything(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// How many paths there are.
+    pub fn len(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Whether there is no path, which means that everything is taken.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// The paths that nothing matched so far, each with what there is instead where something is near.
+    pub fn unmatched(&self) -> Vec<(String, Option<String>)> {
+        let state = self.lock();
+        self.patterns
+            .iter()
+            .zip(&state.matched)
+            .filter(|(_, matched)| !**matched)
+            .map(|(pattern, _)| (pattern.to_string(), state.advice(pattern)))
+            .collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_set(&self, set: &CounterSet) {
+        let mut state = self.lock();
+        let (has_instances, counters) = state.sets.entry(set.name.to_string()).or_default();
+        *has_instances |= set.has_instances;
+        for counter in &set.counters {
+            if !counters.iter().any(|known| **known == *counter.name) {
+                counters.push(counter.name.to_string());
+            }
+        }
+    }
+
+    fn note_match(&self, number: usize) {
+        if let Some(matched) = self.lock().matched.get_mut(number) {
+            *matched = true;
+        }
+    }
+}
+
+impl State {
+    fn advice(&self, pattern: &PathPattern) -> Option<String> {
+        let path = pattern.path();
+        let set = self.sets.iter().find(|(name, _)| pattern.matches_set(name));
+        let Some((name, (has_instances, counters))) = set else {
+            let near = closest(&path.set, self.sets.keys().map(String::as_str))?;
+            return Some(format!("did you mean the counter set '{near}'?"));
+        };
+        if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
+            let near = closest(&path.counter, counters.iter().map(String::as_str))?;
+            return Some(format!("did you mean the counter '{near}'?"));
+        }
+        match (&path.instance, has_instances) {
+            (None, true) => {
+                Some(format!(r"'{name}' has instances: write '\{name}(*)\{}' for all of them", path.counter))
+            }
+            (Some(_), false) => Some(format!(r"'{name}' has no instances: write '\{name}\{}'", path.counter)),
+            (Some(instance), true) => Some(format!("there is no instance '{}'", instance.as_str())),
+            (None, false) => None,
+        }
+    }
+}
+
+/// Passes on what a [`Selection`] takes, and leaves out the rest.
+pub struct Select<S> {
+    source: S,
+    selection: Selection,
+    /// What the source yields; chosen values go from here into the sample that is passed on.
+    whole: Sample,
+    /// One choice per group of the source, made anew when the group's description or instances change.
+    choices: Vec<Choice>,
+}
+
+/// What is taken of one group.
+struct Choice {
+    set: Arc<CounterSet>,
+    instances: Instances,
+    parts: Vec<Part>,
+    /// Everything is passed on as it is.
+    is_whole: bool,
+}
+
+/// A rectangle of rows and columns.
+struct Part {
+    /// The patterns that take these columns.
+    patterns: Vec<usize>,
+    set: Arc<CounterSet>,
+    columns: Vec<usize>,
+    rows: Vec<usize>,
+    instances: Instances,
+}
+
+impl<S: Source> Select<S> {
+    /// A stage over `source`.
+    pub fn new(source: S, selection: Selection) -> Self {
+        Self { source, selection, whole: Sample::default(), choices: Vec::new() }
+    }
+}
+
+impl<S: Source> Source for Select<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if self.selection.is_everything() {
+            return self.source.next(sample);
+        }
+        if !self.source.next(&mut self.whole)? {
+            return Ok(false);
+        }
+        sample.at = self.whole.at;
+        sample.is_baseline = self.whole.is_baseline;
+        sample.log = self.whole.log;
+        sample.boot_time = self.whole.boot_time;
+        self.choices.truncate(self.whole.groups.len());
+        let mut count = 0;
+        for (number, group) in self.whole.groups.iter_mut().enumerate() {
+            match self.choices.get_mut(number) {
+                None => self.choices.push(Choice::new(group, &self.selection)),
+                Some(choice) if !Arc::ptr_eq(&choice.set, &group.set) => {
+                    *choice = Choice::new(group, &self.selection);
+                }
+                Some(choice) if !Arc::ptr_eq(&choice.instances, &group.instances) => {
+                    choice.take_rows(group, &self.selection);
+                }
+                Some(_) => {}
+            }
+            let choice = &self.choices[number];
+            for part in &choice.parts {
+                if count == sample.groups.len() {
+                    sample.groups.push(Group::new(Arc::clone(&part.set)));
+                }
+                let out = &mut sample.groups[count];
+                count += 1;
+                if choice.is_whole {
+                    std::mem::swap(out, group);
+                } else {
+                    part.copy(group, out);
+                }
+            }
+        }
+        sample.groups.truncate(count);
+        Ok(true)
+    }
+}
+
+impl Choice {
+    fn new(group: &Group, selection: &Selection) -> Self {
+        let set = &group.set;
+        selection.note_set(set);
+        let names_set = |pattern: &PathPattern| {
+            pattern.matches_machine(&set.machine)
+                && (pattern.matches_set(&set.name)
+                    || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name)))
+        };
+        // A fixed instance decides here and now; others come and go.
+        let names_fixed = |pattern: &PathPattern| {
+            set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
+        };
+        let mut columns = Vec::new();
+        for (column, counter) in set.counters.iter().enumerate() {
+            let patterns: Vec<usize> = (0..selection.patterns.len())
+                .filter(|&number| {
+                    let pattern = &selection.patterns[number];
+                    names_set(pattern)
+                        && names_fixed(pattern)
+                        && (pattern.matches_counter(&counter.name)
+                            || counter
+                                .english_name
+                                .as_ref()
+                                .is_some_and(|name| pattern.matches_counter(name)))
+                })
+                .collect();
+            if !patterns.is_empty() {
+                columns.push((column, patterns));
+            }
+        }
+        let mut choice = Self {
+            set: Arc::clone(set),
+            instances: Instances::default(),
+            parts: Vec::new(),
+            is_whole: false,
+        };
+        choice.part_columns(columns, selection);
+        choice.take_rows(group, selection);
+        choice
+    }
+
+    /// One part for all columns where every column is asked for with the same instances; else one part a column.
+    fn part_columns(&mut self, columns: Vec<(usize, Vec<usize>)>, selection: &Selection) {
+        let filters = |patterns: &[usize]| {
+            let mut filters: Vec<_> = patterns
+                .iter()
+                .map(|&number| {
+                    selection.patterns[number]
+                        .path()
+                        .instance
+                        .as_ref()
+                        .map(|name| name.as_str().to_lowercase())
+                })
+                .collect();
+            filters.sort();
+            filters.dedup();
+            filters
+        };
+        let Some((_, first)) = columns.first() else { return };
+        let first = filters(first);
+        if columns.iter().all(|(_, patterns)| filters(patterns) == first) {
+            let mut patterns: Vec<_> = columns.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
+            patterns.sort_unstable();
+            patterns.dedup();
+            let columns = columns.into_iter().map(|(column, _)| column).collect();
+            self.parts.push(self.part(columns, patterns, self.set.extent));
+        } else {
+            for (column, patterns) in columns {
+                self.parts.push(self.part(vec![column], patterns, Extent::Column));
+            }
+        }
+    }
+
+    fn part(&self, columns: Vec<usize>, patterns: Vec<usize>, extent: Extent) -> Part {
+        let set = if columns.len() == self.set.counters.len() && extent == self.set.extent {
+            Arc::clone(&self.set)
+        } else {
+            let mut set = CounterSet::clone(&self.set);
+            set.counters = columns.iter().map(|&column| self.set.counters[column].clone()).collect();
+            set.extent = extent;
+            Arc::new(set)
+        };
+        Part { patterns, set, columns, rows: Vec::new(), instances: Instances::default() }
+    }
+
+    /// Chooses rows among the instances that there are now.
+    fn take_rows(&mut self, group: &Group, selection: &Selection) {
+        self.instances = Arc::clone(&group.instances);
+        for part in &mut self.parts {
+            part.rows.clear();
+            for (row, instance) in group.instances.iter().enumerate() {
+                let mut taken = false;
+                for &number in &part.patterns {
+                    if takes_row(&selection.patterns[number], &self.set, instance.label()) {
+                        taken = true;
+                        selection.note_match(number);
+                    }
+                }
+                if taken {
+                    part.rows.push(row);
+                }
+            }
+            part.instances = if part.rows.len() == group.instances.len() {
+                Arc::clone(&group.instances)
+            } else {
+                part.rows.iter().map(|&row| Arc::clone(&group.instances[row])).collect()
+            };
+        }
+        self.is_whole = matches!(
+            self.parts.as_slice(),
+            [only] if Arc::ptr_eq(&only.set, &self.set) && only.rows.len() == group.instances.len()
+        );
+    }
+}
+
+fn takes_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
+    pattern.matches_instance(set.has_instances.then_some(label))
+}
+
+impl Part {
+    fn copy(&self, group: &Group, out: &mut Group) {
+        let width = group.set.counters.len();
+        out.set = Arc::clone(&self.set);
+        out.instances = Arc::clone(&self.instances);
+        out.status = group.status;
+        out.read_at = group.read_at;
+        out.clocks = group.clocks;
+        out.values.clear();
+        out.identities.clear();
+        for &row in &self.rows {
+            let values = &group.values[row * width..(row + 1) * width];
+            out.values.extend(self.columns.iter().map(|&column| values[column]));
+        }
+        if !group.identities.is_empty() {
+            out.identities.extend(self.rows.iter().map(|&row| group.identities[row]));
+        }
+    }
+}

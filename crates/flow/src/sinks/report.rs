@@ -1,0 +1,163 @@
+//! Statistics for programs: JSON and CSV with the same columns. Schema: docs/json.md.
+
+use std::fmt::Write as _;
+use std::io;
+
+use serde::Serialize;
+use tachograph_counters::AverageKind;
+
+use super::statistics::StatisticsRow;
+
+/// One counter's statistics as JSON and CSV have them. Absent values are `null` (in CSV, empty).
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticsRecord {
+    /// The full counter path.
+    pub path: String,
+    /// The machine, without backslashes.
+    pub machine: Option<String>,
+    /// The counter set.
+    pub set: String,
+    /// The parent of the instance.
+    pub parent: Option<String>,
+    /// The instance, without parent and index.
+    pub instance: Option<String>,
+    /// Number of the instance among those of its name.
+    pub index: Option<u32>,
+    /// The counter.
+    pub counter: String,
+    /// The counter type's Windows name, or the word as `0x...`.
+    #[serde(rename = "type")]
+    pub counter_type: String,
+    /// The unit, or nothing.
+    pub unit: String,
+    /// `raw` or `arithmetic`.
+    pub average_kind: &'static str,
+    /// How many formatted values there were.
+    pub values: u64,
+    /// How many intervals had an error status.
+    pub errors: u64,
+    /// The last value.
+    pub last: Option<f64>,
+    /// The average.
+    pub average: Option<f64>,
+    /// The smallest value.
+    pub minimum: Option<f64>,
+    /// The largest value.
+    pub maximum: Option<f64>,
+    /// The value of the nearest rank of 50 %.
+    pub p50: Option<f64>,
+    /// The value of the nearest rank of 90 %.
+    pub p90: Option<f64>,
+    /// The value of the nearest rank of 95 %.
+    pub p95: Option<f64>,
+    /// The value of the nearest rank of 99 %.
+    pub p99: Option<f64>,
+    /// The moment of the first good raw value, RFC 3339.
+    pub first_time: Option<String>,
+    /// The moment of the last good raw value, RFC 3339.
+    pub last_time: Option<String>,
+}
+
+impl From<&StatisticsRow> for StatisticsRecord {
+    fn from(row: &StatisticsRow) -> Self {
+        let summary = &row.summary;
+        let quantile = |number: usize| summary.quantiles.map(|quantiles| quantiles[number]);
+        Self {
+            path: row.path.clone(),
+            machine: row.machine.as_ref().map(|machine| machine.to_string()),
+            set: row.set.name.to_string(),
+            parent: row.instance.as_ref().and_then(|instance| instance.parent()).map(str::to_owned),
+            instance: row.instance.as_ref().map(|instance| instance.name().to_owned()),
+            index: row.instance.as_ref().map(|instance| instance.index()),
+            counter: row.counter.name.to_string(),
+            counter_type: row.counter.counter_type.to_string(),
+            unit: row.counter.unit().into_owned(),
+            average_kind: match summary.average_kind {
+                AverageKind::Raw => "raw",
+                AverageKind::Arithmetic => "arithmetic",
+            },
+            values: summary.values,
+            errors: summary.errors,
+            last: summary.last,
+            average: summary.average,
+            minimum: summary.minimum,
+            maximum: summary.maximum,
+            p50: quantile(0),
+            p90: quantile(1),
+            p95: quantile(2),
+            p99: quantile(3),
+            first_time: summary.first_time.map(|moment| moment.rfc3339()),
+            last_time: summary.last_time.map(|moment| moment.rfc3339()),
+        }
+    }
+}
+
+/// Writes the statistics as one JSON array, an object a line.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write_statistics_json(rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
+    out.write_all(b"[")?;
+    let mut separator = "\n";
+    for row in rows {
+        out.write_all(separator.as_bytes())?;
+        separator = ",\n";
+        serde_json::to_writer(&mut *out, &StatisticsRecord::from(row))?;
+    }
+    out.write_all(b"\n]\n")?;
+    out.flush()
+}
+
+/// Writes the statistics as CSV with a header line.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn write_statistics_csv(rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    if rows.is_empty() {
+        csv.write_record(COLUMNS)?;
+    }
+    for row in rows {
+        csv.serialize(StatisticsRecord::from(row))?;
+    }
+    csv.flush()
+}
+
+/// The columns of the CSV, in order.
+const COLUMNS: [&str; 22] = [
+    "path",
+    "machine",
+    "set",
+    "parent",
+    "instance",
+    "index",
+    "counter",
+    "type",
+    "unit",
+    "average_kind",
+    "values",
+    "errors",
+    "last",
+    "average",
+    "minimum",
+    "maximum",
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "first_time",
+    "last_time",
+];
+
+/// Appends a number as JSON has it, in full precision: the shortest text that reads back to the same bits.
+pub(super) fn push_number(out: &mut String, number: Option<f64>) {
+    // Writing into a String cannot fail.
+    let _ = match number {
+        None => write!(out, "null"),
+        // Whole numbers of ordinary size read better without a point.
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => write!(out, "{}", whole as i64),
+        Some(number) => write!(out, "{number}"),
+    };
+}

@@ -1,0 +1,283 @@
+//! One fixed list of groups for sinks that need it, whatever the samples hold.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::Status;
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
+
+use crate::{FlowError, Sink, Source};
+
+/// What tells one group from another: machine, set and, but for whole sets, counter and fixed instance. Names compare
+/// without case, and equal groups of one sample are told apart by their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct GroupKey {
+    machine: String,
+    set: String,
+    extent: Extent,
+    instance: Option<String>,
+    counter: Option<String>,
+    occurrence: usize,
+}
+
+/// The groups of one sample, each with its place in the union.
+#[derive(Default)]
+struct Places {
+    /// By key: the place in the union.
+    by_key: HashMap<GroupKey, usize>,
+    /// The descriptions seen last, per log, with the places found for them.
+    known: HashMap<u32, Vec<(Arc<CounterSet>, usize)>>,
+}
+
+impl Places {
+    /// The place of each group of `sample`; `None` for a group that is not in the union yet.
+    fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
+        let known = self.known.entry(sample.log).or_default();
+        let same = known.len() == sample.groups.len()
+            && known.iter().zip(&sample.groups).all(|((set, _), group)| Arc::ptr_eq(set, &group.set));
+        if !same {
+            let mut occurrences: HashMap<GroupKey, usize> = HashMap::new();
+            known.clear();
+            for group in &sample.groups {
+                let mut key = key_of(&group.set);
+                let occurrence = occurrences.entry(key.clone()).or_default();
+                key.occurrence = *occurrence;
+                *occurrence += 1;
+                let next = self.by_key.len();
+                let place = *self.by_key.entry(key).or_insert(next);
+                known.push((Arc::clone(&group.set), place));
+            }
+        }
+        known
+    }
+}
+
+fn key_of(set: &CounterSet) -> GroupKey {
+    let counter = match set.extent {
+        Extent::Table => None,
+        _ => set.counters.first().map(|counter| counter.name.to_lowercase()),
+    };
+    GroupKey {
+        machine: set.machine.to_lowercase(),
+        set: set.name.to_lowercase(),
+        extent: set.extent,
+        instance: set.instance.as_ref().map(|instance| instance.label().to_owned()),
+        counter,
+        occurrence: 0,
+    }
+}
+
+/// A sink that gathers which groups, counters and instances a source has: the scan before a log is written.
+#[derive(Default)]
+pub struct UnionScan {
+    places: Places,
+    groups: Vec<ScannedGroup>,
+    samples: u64,
+    /// Intervals between samples in 100 ns units, the first few thousand of them.
+    intervals: Vec<i64>,
+    first: Option<Moment>,
+    last: Option<Moment>,
+    values: u64,
+}
+
+/// A group of the union with everything that occurred in it.
+#[derive(Clone, Debug)]
+pub struct ScannedGroup {
+    /// The description as it was seen last, with every counter that was ever seen.
+    pub set: Arc<CounterSet>,
+    /// The instances in the order of their first appearance.
+    pub instances: Vec<Arc<Instance>>,
+    seen: HashMap<String, usize>,
+    last_instances: Instances,
+    last_set: Arc<CounterSet>,
+}
+
+impl UnionScan {
+    /// The groups found, in the order of their first appearance.
+    pub fn groups(&self) -> &[ScannedGroup] {
+        &self.groups
+    }
+
+    /// How many samples were seen, baselines not counted.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The moments of the first and the last sample, in the order in which they came.
+    pub fn time_range(&self) -> Option<(Moment, Moment)> {
+        Some((self.first?, self.last?))
+    }
+
+    /// How many raw values there were.
+    pub fn values(&self) -> u64 {
+        self.values
+    }
+
+    /// The median time between samples, 100 ns units; `None` with fewer than two samples.
+    pub fn typical_interval(&self) -> Option<i64> {
+        let mut intervals = self.intervals.clone();
+        intervals.sort_unstable();
+        intervals.get(intervals.len() / 2).copied()
+    }
+}
+
+/// How many intervals the median is taken over.
+const MAX_INTERVALS: usize = 100_000;
+
+impl Sink for UnionScan {
+    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        if !sample.is_baseline {
+            self.samples += 1;
+        }
+        self.values += sample.len() as u64;
+        self.first.get_or_insert(sample.at);
+        if let Some(last) = self.last.replace(sample.at)
+            && self.intervals.len() < MAX_INTERVALS
+        {
+            self.intervals.push(sample.at.utc.since(last.utc));
+        }
+        for ((_, place), group) in self.places.find(sample).iter().zip(&sample.groups) {
+            if *place == self.groups.len() {
+                self.groups.push(ScannedGroup::new(group));
+            }
+            self.groups[*place].add(group);
+        }
+        Ok(())
+    }
+}
+
+impl ScannedGroup {
+    fn new(group: &Group) -> Self {
+        let mut scanned = Self {
+            set: Arc::clone(&group.set),
+            instances: Vec::new(),
+            seen: HashMap::new(),
+            last_instances: Instances::default(),
+            last_set: Arc::clone(&group.set),
+        };
+        // A fixed instance has its column even where it never appears.
+        if let Some(instance) = &group.set.instance {
+            scanned.note(instance);
+        }
+        scanned
+    }
+
+    fn add(&mut self, group: &Group) {
+        if !Arc::ptr_eq(&self.last_set, &group.set) {
+            self.last_set = Arc::clone(&group.set);
+            self.widen(&group.set);
+        }
+        if !Arc::ptr_eq(&self.last_instances, &group.instances) {
+            self.last_instances = Arc::clone(&group.instances);
+            for instance in group.instances.iter() {
+                self.note(instance);
+            }
+        }
+    }
+
+    fn note(&mut self, instance: &Arc<Instance>) {
+        if !self.seen.contains_key(instance.label()) {
+            self.seen.insert(instance.label().to_owned(), self.instances.len());
+            self.instances.push(Arc::clone(instance));
+        }
+    }
+
+    /// Adds the counters of a later description that the earlier ones did not have.
+    fn widen(&mut self, other: &CounterSet) {
+        let new: Vec<_> = other
+            .counters
+            .iter()
+            .filter(|counter| self.set.counters.iter().all(|known| known.name != counter.name))
+            .cloned()
+            .collect();
+        if !new.is_empty() || self.set.counters.is_empty() {
+            let mut set = CounterSet::clone(&self.set);
+            set.has_instances = other.has_instances;
+            set.english_name.clone_from(&other.english_name);
+            set.indexes = other.indexes;
+            set.counters.extend(new);
+            self.set = Arc::new(set);
+        }
+    }
+
+    /// The number of an instance among [`instances`](Self::instances).
+    pub fn place_of(&self, instance: &Instance) -> Option<usize> {
+        self.seen.get(instance.label()).copied()
+    }
+}
+
+/// Gives every sample the groups of a union, in its order. A group that a sample lacks is there without values, marked as
+/// [not part of it](Status::ITEM_NOT_VALIDATED).
+pub struct Union<S> {
+    source: S,
+    places: Places,
+    sets: Vec<Arc<CounterSet>>,
+    /// Without a scan, the first sample's groups are the union.
+    is_scanned: bool,
+    inner: Sample,
+}
+
+impl<S: Source> Union<S> {
+    /// A stage over a source whose first sample has every group that will come; the error
+    /// [`NewGroups`](FlowError::NewGroups) says that it had not.
+    pub fn of_first_sample(source: S) -> Self {
+        Self {
+            source,
+            places: Places::default(),
+            sets: Vec::new(),
+            is_scanned: false,
+            inner: Sample::default(),
+        }
+    }
+
+    /// A stage over a source that was scanned before.
+    pub fn scanned(source: S, scan: &UnionScan) -> Self {
+        let mut union = Self::of_first_sample(source);
+        union.is_scanned = true;
+        union.sets = scan.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+        // Both scans number groups in the order of their appearance.
+        union.places.by_key.clone_from(&scan.places.by_key);
+        union
+    }
+}
+
+impl<S: Source> Source for Union<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if !self.source.next(&mut self.inner)? {
+            return Ok(false);
+        }
+        let places = self.places.find(&self.inner);
+        if self.sets.is_empty() && !self.is_scanned {
+            self.sets = self.inner.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+        }
+        let as_it_is = places.len() == self.sets.len()
+            && places.iter().enumerate().all(|(number, (_, place))| number == *place);
+        if as_it_is {
+            std::mem::swap(sample, &mut self.inner);
+            return Ok(true);
+        }
+        if places.iter().any(|(_, place)| *place >= self.sets.len()) {
+            return Err(FlowError::NewGroups);
+        }
+        sample.at = self.inner.at;
+        sample.is_baseline = self.inner.is_baseline;
+        sample.log = self.inner.log;
+        sample.boot_time = self.inner.boot_time;
+        sample.groups.truncate(self.sets.len());
+        for (number, set) in self.sets.iter().enumerate() {
+            if number == sample.groups.len() {
+                sample.groups.push(Group::new(Arc::clone(set)));
+            }
+            let group = &mut sample.groups[number];
+            group.clear();
+            group.set = Arc::clone(set);
+            group.status = Status::ITEM_NOT_VALIDATED;
+        }
+        for ((_, place), group) in places.iter().zip(&mut self.inner.groups) {
+            std::mem::swap(&mut sample.groups[*place], group);
+        }
+        Ok(true)
+    }
+}

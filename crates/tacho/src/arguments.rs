@@ -1,0 +1,307 @@
+//! The command line: clap's definition, and the step before it that understands Windows' form of options.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::{Selection, WindowBounds};
+
+use crate::failure::Failure;
+use crate::{path_file, settings};
+
+/// Opens Windows performance logs (.blg) and PDH's CSV and TSV on any machine: what is in them, right averages,
+/// conversion, and salvage.
+#[derive(Debug, Parser)]
+#[command(name = "tacho", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(ListArguments),
+    Stats(StatsArguments),
+    Relog(RelogArguments),
+    Check(CheckArguments),
+}
+
+/// Show what logs hold: machines, time range, samples, counter sets with counters, instances and types.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Logs: .blg, .csv or .tsv, told by their content.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Output: text for people, or JSON.
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) format: ListFormat,
+}
+
+/// Formats of `list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people.
+    Table,
+    /// One array, an object per log.
+    Json,
+}
+
+/// Last, average, minimum, maximum and percentiles of every counter. Averages are made from raw values by each counter
+/// type's own formula, never from displayed values.
+///
+/// Several logs of one machine are one stretch of time; logs of several machines give rows for each.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    /// Logs: .blg, .csv or .tsv, told by their content.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArguments,
+    /// Output: a table for people, or CSV or JSON in full precision.
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub(crate) format: StatsFormat,
+    /// Merge counters of equal path over machines.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) across: Option<Across>,
+    /// Take minimum, maximum, percentiles and the number of values only over intervals with activity: leaves out the
+    /// zeros that stand for "no operation" in averages per operation.
+    #[arg(long)]
+    pub(crate) only_active: bool,
+}
+
+/// Formats of `stats`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsFormat {
+    /// For people.
+    Table,
+    /// With a header line.
+    Csv,
+    /// One array, an object per counter.
+    Json,
+}
+
+/// What statistics are merged over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Across {
+    /// Instances of equal path on all machines.
+    Machines,
+}
+
+/// Convert logs, select counters (-c, -cf) and a window (-b, -e), thin out (-t), merge.
+///
+/// Without -o: a summary of the inputs.
+#[derive(Debug, Args)]
+pub(crate) struct RelogArguments {
+    /// Logs: .blg, .csv or .tsv, told by their content.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArguments,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the output. Default: by the extension of the output's name, else bin (for `-o -`, csv).
+    #[arg(short, long, value_enum)]
+    pub(crate) format: Option<RelogFormat>,
+    /// Keep every N-th sample.
+    #[arg(short = 't', long = "every", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) every: Option<u64>,
+    /// Append to the output, which must have the same counters and end before the inputs begin.
+    #[arg(short, long)]
+    pub(crate) append: bool,
+    /// Overwrite the output if it exists.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Only show what the inputs hold.
+    #[arg(short, long)]
+    pub(crate) query: bool,
+}
+
+/// Formats that `relog` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RelogFormat {
+    /// Windows' binary log.
+    #[value(alias = "blg", alias = "BIN")]
+    Bin,
+    /// PDH's comma-separated text.
+    #[value(alias = "CSV")]
+    Csv,
+    /// PDH's tab-separated text.
+    #[value(alias = "TSV")]
+    Tsv,
+    /// One JSON object per sample and line.
+    #[value(alias = "JSON")]
+    Json,
+}
+
+/// Verify a log: exit status 0 when it is whole; else 1, with a list of what is damaged and where.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// A log.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write the samples that are whole into a new log.
+    #[arg(long, value_name = "OUT")]
+    pub(crate) salvage: Option<PathBuf>,
+    /// Overwrite OUT if it exists.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Which counters, and when.
+#[derive(Debug, Args)]
+pub(crate) struct SelectionArguments {
+    /// Only these counters: paths such as '\Processor(*)\% Processor Time'. `*` and `?` stand for any text and any
+    /// character in every part but the machine. Quote them.
+    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
+    counters: Vec<String>,
+    /// Counter paths from a file, one a line (-cf).
+    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
+    counter_file: Option<PathBuf>,
+    /// From this time on: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the log's local time unless a zone is given. The
+    /// sample before is used as the start of the first interval.
+    #[arg(short, long, value_name = "TIME")]
+    begin: Option<String>,
+    /// Up to this time, which does not belong to the window any more.
+    #[arg(short, long, value_name = "TIME")]
+    end: Option<String>,
+    /// Options from a file: a line [option], then its value (-config).
+    #[arg(long = "config", value_name = "FILE")]
+    _config: Option<PathBuf>,
+}
+
+impl SelectionArguments {
+    /// The question that these arguments ask of `files`.
+    pub(crate) fn query(&self, files: &[PathBuf], every: Option<u64>) -> Result<LogQuery, Failure> {
+        let mut query = LogQuery::new(files.to_vec());
+        let mut patterns = Vec::new();
+        for path in &self.counters {
+            let as_file = Path::new(path);
+            // `-c` takes all that follows it, also the log's name where that stands last.
+            if as_file.is_file() {
+                query.paths.push(as_file.to_path_buf());
+                continue;
+            }
+            let pattern =
+                PathPattern::parse(path).map_err(|error| Failure::usage(format!("-c '{path}': {error}")))?;
+            patterns.push(pattern);
+        }
+        if let Some(file) = &self.counter_file {
+            patterns.extend(path_file::read(file)?);
+        }
+        query.selection = Selection::new(patterns);
+        query.every = every.unwrap_or_default();
+        query.bounds =
+            WindowBounds { begin: parse_time("-b", &self.begin)?, end: parse_time("-e", &self.end)? };
+        Ok(query)
+    }
+}
+
+fn parse_time(option: &str, text: &Option<String>) -> Result<Option<TimeArgument>, Failure> {
+    text.as_deref()
+        .map(|text| TimeArgument::parse(text).map_err(|error| Failure::usage(format!("{option}: {error}"))))
+        .transpose()
+}
+
+/// Options of more than one letter behind one hyphen, as Windows' tools have them.
+const WINDOWS_OPTIONS: [(&str, &str); 2] = [("-cf", "--counter-file"), ("-config", "--config")];
+
+/// Rewrites Windows' forms into clap's: `-cf`, `-config` (with the file's options put in its place), `/?`, and times of
+/// several words (`-b 2/19/2013 6:50:17 PM`).
+pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Failure> {
+    let mut rewritten: Vec<OsString> = Vec::new();
+    let mut given: std::collections::VecDeque<OsString> = arguments.collect();
+    let mut settings_files = 0;
+    while let Some(argument) = given.pop_front() {
+        let Some(text) = argument.to_str() else {
+            rewritten.push(argument);
+            continue;
+        };
+        if text == "--" {
+            rewritten.push(argument);
+            rewritten.extend(given);
+            break;
+        }
+        if text == "/?" {
+            rewritten.push("--help".into());
+            continue;
+        }
+        if text == "-config" || text == "--config" {
+            let Some(file) = given.pop_front() else {
+                return Err(Failure::usage("-config needs the name of a file"));
+            };
+            settings_files += 1;
+            if settings_files > 16 {
+                return Err(Failure::usage("-config: settings files refer to each other without end"));
+            }
+            for setting in settings::read(Path::new(&file))?.into_iter().rev() {
+                given.push_front(setting.into());
+            }
+            continue;
+        }
+        if let Some((_, long)) = WINDOWS_OPTIONS.iter().find(|(short, _)| *short == text) {
+            rewritten.push((*long).into());
+            continue;
+        }
+        let is_time = matches!(text, "-b" | "-e" | "--begin" | "--end");
+        rewritten.push(argument);
+        if is_time && let Some(first) = given.pop_front() {
+            let mut time = first;
+            while given.front().and_then(|next| next.to_str()).is_some_and(continues_time) {
+                time.push(" ");
+                time.extend(given.pop_front());
+            }
+            rewritten.push(time);
+        }
+    }
+    Ok(rewritten)
+}
+
+/// Whether a word belongs to the time before it: `6:50:17`, `PM`.
+fn continues_time(word: &str) -> bool {
+    let is_clock = word.contains(':') && word.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
+    is_clock || word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(arguments: &[&str]) -> Vec<String> {
+        let words = arguments.iter().map(OsString::from);
+        let rewritten = windows_form(words).expect("no settings file");
+        rewritten.into_iter().map(|word| word.into_string().expect("UTF-8")).collect()
+    }
+
+    #[test]
+    fn windows_options_and_times_of_several_words() {
+        assert_eq!(
+            rewritten(&[
+                "tacho",
+                "relog",
+                "a.blg",
+                "-cf",
+                "x",
+                "-b",
+                "2/19/2013",
+                "6:50:17",
+                "PM",
+                "-e",
+                "x"
+            ]),
+            ["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"]
+        );
+        assert_eq!(rewritten(&["tacho", "/?"]), ["tacho", "--help"]);
+        assert_eq!(rewritten(&["tacho", "list", "--", "-cf"]), ["tacho", "list", "--", "-cf"]);
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,84 @@
+//! `tacho check`: whether a log is whole, and saving what is.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use tachograph_flow::FlowError;
+use tachograph_flow::query::LogQuery;
+
+use super::list::{duration, machines, scan};
+use super::relog::{Target, write_table};
+use crate::arguments::CheckArguments;
+use crate::failure::Failure;
+use crate::output::OutputFile;
+use crate::table::grouped;
+
+pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    let file = &arguments.file;
+    let (report, scan) = match scan(file) {
+        Ok(scanned) => scanned,
+        // A log of which nothing can be read is reported as one line, like one that is damaged in places.
+        Err(FlowError::Log(error)) => return Err(Failure::work(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let problems = report.problems();
+    let mut out = io::stdout().lock();
+    let samples = grouped(&scan.samples().to_string());
+    let range = match scan.time_range() {
+        Some((first, last)) => {
+            format!(
+                "from {} to {} ({})",
+                first.rfc3339(),
+                last.rfc3339(),
+                duration(last.utc.since(first.utc))
+            )
+        }
+        None => "none to be read".to_owned(),
+    };
+    let facts = format!(
+        "{samples} samples {range}, {} raw values, machine {}",
+        grouped(&scan.values().to_string()),
+        machines(&scan).join(", ")
+    );
+    let is_whole = problems.is_empty();
+    if is_whole {
+        writeln!(out, "{}: whole: {}, {facts}", file.display(), report.facts().format.name())?;
+    } else {
+        for problem in problems.list() {
+            writeln!(out, "{}: {problem}", file.display())?;
+        }
+        let unlisted = problems.count() - problems.list().len() as u64;
+        if unlisted > 0 {
+            writeln!(out, "{}: and {} more", file.display(), grouped(&unlisted.to_string()))?;
+        }
+        writeln!(
+            out,
+            "{}: damaged in {} places; whole: {facts}",
+            file.display(),
+            grouped(&problems.count().to_string())
+        )?;
+    }
+    if let Some(target) = &arguments.salvage {
+        let count = salvage(file, target, arguments.yes)?;
+        writeln!(out, "{}: {} samples written", target.display(), grouped(&count.to_string()))?;
+    } else if !is_whole && scan.samples() > 0 {
+        writeln!(out, "'tacho check {} --salvage OUT' writes the samples that are whole", file.display())?;
+    }
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn salvage(file: &Path, target: &Path, overwrite: bool) -> Result<u64, Failure> {
+    let query = LogQuery::new(vec![file.to_path_buf()]);
+    let (scan, pipeline) = query.table(|_| {})?;
+    if scan.samples() == 0 {
+        return Err(Failure::work(format!("{}: there is no whole sample to save", file.display())));
+    }
+    let format =
+        Target::of_path(target).unwrap_or_else(|| Target::of_log(pipeline.reports[0].facts().format));
+    let mut output = OutputFile::create(target, overwrite)?;
+    let samples = scan.samples();
+    write_table(&mut output, format, &scan, pipeline, target)?;
+    output.finish()?;
+    Ok(samples)
+}

@@ -1,0 +1,229 @@
+//! `tacho relog`: convert, select, cut, thin out, merge.
+
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use tachograph_flow::logs::LogReport;
+use tachograph_flow::query::{LogQuery, Pipeline};
+use tachograph_flow::sinks::{JsonSink, LogSink, TextSink};
+use tachograph_flow::{FlowError, Sink, UnionScan};
+use tachograph_logs::Format;
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+
+use super::{list, notice_problems, notice_unmatched};
+use crate::arguments::{RelogArguments, RelogFormat};
+use crate::failure::Failure;
+use crate::output::OutputFile;
+use crate::progress::Progress;
+use crate::table::grouped;
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Blg,
+    Text(Format),
+    Json,
+}
+
+impl Target {
+    /// The format that a file name's extension asks for.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "blg" => Some(Self::Blg),
+            "csv" => Some(Self::Text(Format::Csv)),
+            "tsv" => Some(Self::Text(Format::Tsv)),
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// The format of a log.
+    pub(crate) fn of_log(format: Format) -> Self {
+        match format {
+            Format::Blg => Self::Blg,
+            text => Self::Text(text),
+        }
+    }
+
+    fn of_arguments(arguments: &RelogArguments, output: &Path) -> Self {
+        match arguments.format {
+            Some(RelogFormat::Bin) => Self::Blg,
+            Some(RelogFormat::Csv) => Self::Text(Format::Csv),
+            Some(RelogFormat::Tsv) => Self::Text(Format::Tsv),
+            Some(RelogFormat::Json) => Self::Json,
+            None if is_standard_output(output) => Self::Text(Format::Csv),
+            None => Self::of_path(output).unwrap_or(Self::Blg),
+        }
+    }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+    let query = arguments.selection.query(&arguments.files, arguments.every)?;
+    let Some(output) = arguments.output.as_deref().filter(|_| !arguments.query) else {
+        return summarise(&query.paths);
+    };
+    let target = Target::of_arguments(arguments, output);
+    if is_standard_output(output) {
+        if target == Target::Blg {
+            return Err(Failure::usage(
+                "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+            ));
+        }
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let (scan, pipeline) = scanned(&query)?;
+        write_text(&mut out, target, &scan, pipeline)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let count = if arguments.append && output.exists() {
+        super::append::append(&query, output, target)?
+    } else {
+        let mut file = OutputFile::create(output, arguments.yes)?;
+        let count = write_all(&query, &mut file, target, output)?;
+        file.finish()?;
+        count
+    };
+    eprintln!("{}: {} samples written", output.display(), grouped(&count.to_string()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the logs once for what they hold, and leaves when that is nothing.
+pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure> {
+    let mut progress = Progress::new();
+    let (scan, pipeline) = query.table(|reports| progress.update(reports))?;
+    drop(progress);
+    notice_unmatched(query)?;
+    if scan.samples() == 0 {
+        return Err(Failure::work(
+            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
+        ));
+    }
+    Ok((scan, pipeline))
+}
+
+/// Writes what the query asks for; gives the number of samples.
+fn write_all(query: &LogQuery, file: &mut OutputFile, target: Target, output: &Path) -> Result<u64, Failure> {
+    if target == Target::Blg
+        && query.paths.len() == 1
+        && let Some(count) = copy_log(query, file, output)?
+    {
+        return Ok(count);
+    }
+    let (scan, pipeline) = scanned(query)?;
+    let samples = scan.samples();
+    write_table(file, target, &scan, pipeline, output)?;
+    Ok(samples)
+}
+
+/// Copies one log into a BLG in one pass. `None` where its counters change on the way, so that a scan is needed.
+fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Option<u64>, Failure> {
+    let pipeline = query.copy()?;
+    let options = blg_options(&pipeline.reports, output);
+    let writer = BlgWriter::new(&mut *file, options).map_err(|error| error.at_path(output))?;
+    let mut sink = Counted { sink: LogSink::new(writer), samples: 0 };
+    match pump(pipeline, &mut sink) {
+        Ok(()) => {}
+        Err(FlowError::NewGroups) => {
+            file.rewind()?;
+            return Ok(None);
+        }
+        Err(error) => return Err(at_output(error, output)),
+    }
+    notice_unmatched(query)?;
+    if sink.samples == 0 {
+        return Err(Failure::work(
+            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
+        ));
+    }
+    Ok(Some(sink.samples))
+}
+
+/// A sink that counts what passes, baselines left out.
+struct Counted<S> {
+    sink: S,
+    samples: u64,
+}
+
+impl<S: Sink> Sink for Counted<S> {
+    fn take(&mut self, sample: &tachograph_counters::sample::Sample) -> Result<(), FlowError> {
+        self.samples += u64::from(!sample.is_baseline);
+        self.sink.take(sample)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        self.sink.finish()
+    }
+}
+
+/// Writes a scanned table of samples to a file.
+pub(crate) fn write_table<W: Write + Seek>(
+    file: &mut W,
+    target: Target,
+    scan: &UnionScan,
+    pipeline: Pipeline,
+    output: &Path,
+) -> Result<(), Failure> {
+    if target != Target::Blg {
+        return write_text(file, target, scan, pipeline);
+    }
+    let options = blg_options(&pipeline.reports, output);
+    let writer = BlgWriter::new(file, options).map_err(|error| error.at_path(output))?;
+    pump(pipeline, &mut LogSink::new(writer)).map_err(|error| at_output(error, output))
+}
+
+/// Writes a scanned table of samples as text.
+fn write_text(
+    out: &mut impl Write,
+    target: Target,
+    scan: &UnionScan,
+    pipeline: Pipeline,
+) -> Result<(), Failure> {
+    let zone = pipeline.reports[0].facts().zone.clone();
+    match target {
+        Target::Text(format) => pump(pipeline, &mut TextSink::new(out, format, zone, scan)?)?,
+        _ => pump(pipeline, &mut JsonSink::new(out, scan))?,
+    }
+    Ok(())
+}
+
+pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<(), FlowError> {
+    let mut progress = Progress::new();
+    let reports = pipeline.reports.clone();
+    let outcome = tachograph_flow::run(&mut *pipeline.source, sink, || progress.update(&reports));
+    drop(progress);
+    notice_problems(&reports);
+    outcome
+}
+
+/// Names the output file in errors of writing it; errors of reading name their own file.
+fn at_output(error: FlowError, output: &Path) -> Failure {
+    match error {
+        FlowError::Log(error) => FlowError::Log(error.at_path(output)).into(),
+        error => error.into(),
+    }
+}
+
+pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOptions {
+    let facts = reports[0].facts();
+    let mut options = BlgWriterOptions::new(facts.zone.clone());
+    options.boot_time = facts.boot_time;
+    if let Some(frequency) = facts.performance_frequency {
+        options.performance_frequency = frequency;
+    }
+    options.file_name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    options
+}
+
+/// What relog shows without an output.
+fn summarise(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
+    for path in paths {
+        let (report, scan) = list::scan(path)?;
+        notice_problems(std::slice::from_ref(&report));
+        io::stdout().lock().write_all(list::summary(&report, &scan).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,100 @@
+//! `tacho stats`: the figures of every counter.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use tachograph_counters::{AverageKind, Intervals};
+use tachograph_flow::sinks::{
+    StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
+};
+
+use super::{notice_problems, notice_unmatched};
+use crate::arguments::{Across, StatsArguments, StatsFormat};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::table::{grouped, number, table};
+
+pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
+    let query = arguments.selection.query(&arguments.files, None)?;
+    let mut sink = StatisticsSink::new(StatisticsOptions {
+        intervals: if arguments.only_active { Intervals::Active } else { Intervals::All },
+        across_machines: arguments.across == Some(Across::Machines),
+    });
+    let mut pipeline = query.samples()?;
+    let mut progress = Progress::new();
+    let reports = pipeline.reports.clone();
+    tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))?;
+    drop(progress);
+    notice_problems(&reports);
+    let rows = sink.rows();
+    if !rows.is_empty() || !query.selection.unmatched().is_empty() {
+        notice_unmatched(&query)?;
+    }
+    let renumbered = pipeline.renumbered();
+    if renumbered > 0 {
+        eprintln!(
+            "tacho: {} times a name passed to another process (its ID Process changed); no value was made across",
+            grouped(&renumbered.to_string())
+        );
+    }
+    if rows.is_empty() {
+        return Err(Failure::work(
+            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
+        ));
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match arguments.format {
+        StatsFormat::Json => write_statistics_json(&rows, &mut out)?,
+        StatsFormat::Csv => write_statistics_csv(&rows, &mut out)?,
+        StatsFormat::Table => {
+            out.write_all(as_table(&rows).as_bytes())?;
+            if rows.iter().any(|row| row.summary.average_kind == AverageKind::Arithmetic) {
+                out.write_all(ARITHMETIC.as_bytes())?;
+            }
+            if arguments.only_active {
+                out.write_all(b"\nOver intervals with activity only; averages are the same either way.\n")?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const ARITHMETIC: &str = "\n* arithmetic: the log holds displayed values only, so this is their mean, not the average by the \
+counter's type.\n  The .blg of the same time gives the right one.\n";
+
+fn as_table(rows: &[StatisticsRow]) -> String {
+    let header =
+        ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
+    let cells = rows.iter().map(|row| {
+        let summary = &row.summary;
+        let hexadecimal = row.counter.counter_type.is_hexadecimal();
+        let shown = |value: Option<f64>| match value {
+            None => "-".to_owned(),
+            Some(value) if hexadecimal && value.fract() == 0.0 => format!("{:#x}", value as i64),
+            Some(value) => number(value),
+        };
+        let mut average = match summary.average {
+            Some(average) => number(average),
+            None => "-".to_owned(),
+        };
+        if summary.average_kind == AverageKind::Arithmetic {
+            average.push('*');
+        }
+        let quantile = |place: usize| shown(summary.quantiles.map(|quantiles| quantiles[place]));
+        vec![
+            row.path.clone(),
+            row.counter.unit().into_owned(),
+            shown(summary.last),
+            average,
+            shown(summary.minimum),
+            shown(summary.maximum),
+            quantile(0),
+            quantile(2),
+            quantile(3),
+            grouped(&summary.values.to_string()),
+            grouped(&summary.errors.to_string()),
+        ]
+    });
+    table(&header, 2, cells.collect())
+}

@@ -1,0 +1,57 @@
+//! Why a command ended without doing its work, and with which exit status.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use tachograph_flow::FlowError;
+use tachograph_logs::LogError;
+
+/// The end of a command: a message of one or more lines, and the exit status.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    /// The work could not be done: exit status 1.
+    pub(crate) fn work(message: impl Display) -> Self {
+        Self { message: message.to_string(), status: 1 }
+    }
+
+    /// The command was called wrongly: exit status 2.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { message: message.to_string(), status: 2 }
+    }
+
+    /// Nobody reads the output any more: a quiet end.
+    fn quiet() -> Self {
+        Self { message: String::new(), status: 0 }
+    }
+
+    /// Prints the message to standard error; gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        for line in self.message.lines() {
+            eprintln!("tacho: {line}");
+        }
+        ExitCode::from(self.status)
+    }
+}
+
+impl From<FlowError> for Failure {
+    fn from(error: FlowError) -> Self {
+        if error.is_broken_pipe() { Self::quiet() } else { Self::work(error) }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        FlowError::from(error).into()
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        FlowError::Output(error).into()
+    }
+}
