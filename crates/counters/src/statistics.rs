@@ -1,5 +1,6 @@
 //! Statistics of one counter over time: a small state that merges.
 
+mod run;
 mod series;
 mod sums;
 

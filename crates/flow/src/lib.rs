@@ -8,6 +8,7 @@
 //!                                                       -> statistics
 //! ```
 
+mod chain;
 mod error;
 mod identity;
 pub mod logs;
@@ -23,6 +24,7 @@ mod window;
 
 use tachograph_counters::sample::Sample;
 
+pub use chain::Chain;
 pub use error::FlowError;
 pub use identity::Identity;
 pub use machines::SideBySide;

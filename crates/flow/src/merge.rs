@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use tachograph_counters::sample::Sample;
 
 use crate::logs::LogSource;
+use crate::window::signature_of;
 use crate::{FlowError, Source};
 
 /// The samples of several logs in the order of their times.
 ///
 /// Logs of one machine are one stretch: two of its samples of the same moment are an error that names both files, unless
-/// one of them only opens a window (a log that was cut with its baseline), which is then left out.
+/// one of them only opens a window (a log that was cut with its baseline). That one is left out where the other has the
+/// same counters, and comes after it where it has others.
 pub struct Merge {
     inputs: Vec<Input>,
     /// The input whose sample was given out last: it is read on at the next call.
@@ -92,7 +94,9 @@ impl Merge {
                     at: at.rfc3339(),
                 });
             }
-            self.advance(other)?;
+            if signature_of(&self.inputs[first].head) == signature_of(&self.inputs[other].head) {
+                self.advance(other)?;
+            }
         }
         Ok(())
     }

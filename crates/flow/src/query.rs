@@ -11,7 +11,7 @@ use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    FlowError, Identity, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union, Window,
+    Chain, FlowError, Identity, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union, Window,
     WindowBounds, machines_overlap, run,
 };
 
@@ -35,7 +35,7 @@ pub struct LogQuery {
 pub struct Pipeline {
     /// The source to pull from.
     pub source: Box<dyn Source>,
-    /// The logs behind it, in the order of [`LogQuery::paths`].
+    /// The logs behind it, those of one machine together.
     pub reports: Vec<LogReport>,
     renumbered: Vec<Arc<AtomicU64>>,
 }
@@ -53,14 +53,24 @@ impl LogQuery {
         Self { paths, bounds: WindowBounds::default(), every: 0, selection: Selection::new(Vec::new()) }
     }
 
-    /// All samples of all logs in the order of time, each with the groups that its log has: what statistics take.
+    /// All samples of all logs, each with the groups that its log has: what statistics take. One machine comes after
+    /// another, so that each has its own window in its own local time; the samples of each are in the order of time.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened.
+    /// When a log cannot be opened or its first sample cannot be read.
     pub fn samples(&self) -> Result<Pipeline, FlowError> {
-        let numbers: Vec<usize> = (0..self.paths.len()).collect();
-        self.stretch(&numbers)
+        let mut pipelines = self.pipelines(&self.stretches()?)?;
+        if pipelines.len() == 1 {
+            return Ok(pipelines.swap_remove(0));
+        }
+        let (mut sources, mut reports, mut renumbered) = (Vec::new(), Vec::new(), Vec::new());
+        for pipeline in pipelines {
+            sources.push(pipeline.source);
+            reports.extend(pipeline.reports);
+            renumbered.extend(pipeline.renumbered);
+        }
+        Ok(Pipeline { source: Box::new(Chain::new(sources)), reports, renumbered })
     }
 
     /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
@@ -112,7 +122,7 @@ impl LogQuery {
         if self.paths.len() == 1 {
             return Ok(vec![vec![0]]);
         }
-        let machines = self
+        let mut machines = self
             .paths
             .iter()
             .map(|path| {
@@ -121,12 +131,19 @@ impl LogQuery {
                 Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
             })
             .collect::<Result<Vec<_>, FlowError>>()?;
+        // A log without samples is of no machine: it must not lead the others.
+        if let Some(known) = machines.iter().find(|names| !names.is_empty()).cloned() {
+            machines.iter_mut().filter(|names| names.is_empty()).for_each(|names| names.clone_from(&known));
+        }
         Ok(machines_overlap(&machines))
     }
 
+    fn pipelines(&self, stretches: &[Vec<usize>]) -> Result<Vec<Pipeline>, FlowError> {
+        stretches.iter().map(|numbers| self.stretch(numbers)).collect()
+    }
+
     fn side_by_side(&self, stretches: &[Vec<usize>], interval: Option<i64>) -> Result<Pipeline, FlowError> {
-        let mut pipelines =
-            stretches.iter().map(|numbers| self.stretch(numbers)).collect::<Result<Vec<_>, _>>()?;
+        let mut pipelines = self.pipelines(stretches)?;
         let Some(interval) = interval else { return Ok(pipelines.swap_remove(0)) };
         let mut leader = pipelines.remove(0);
         let followers = pipelines

@@ -1,6 +1,6 @@
 //! Only what was asked for: groups, columns and rows by counter paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tachograph_counters::path::PathPattern;
@@ -20,9 +20,24 @@ pub struct Selection {
 #[derive(Debug, Default)]
 struct State {
     matched: Vec<bool>,
-    /// Counter sets met: whether they have instances, and their counters.
-    sets: BTreeMap<String, (bool, Vec<String>)>,
+    machines: BTreeSet<String>,
+    /// Counter sets met, by name.
+    sets: BTreeMap<String, KnownSet>,
 }
+
+/// What was met of a counter set, to say what there is instead of what was asked for.
+#[derive(Debug, Default)]
+struct KnownSet {
+    english_name: Option<String>,
+    has_instances: bool,
+    /// The counters' names and, where they differ, their English ones.
+    counters: BTreeSet<String>,
+    /// Instances met while a path was looking for one, at most [`MAX_INSTANCES`].
+    instances: BTreeSet<String>,
+}
+
+/// Processes that come and go for months must not fill the memory for the sake of one message.
+const MAX_INSTANCES: usize = 10_000;
 
 impl Selection {
     /// A selection; without patterns it takes everything.
@@ -57,18 +72,40 @@ impl Selection {
             .collect()
     }
 
+    /// Whether no sample came by at all, so that nothing could match.
+    pub fn met_nothing(&self) -> bool {
+        self.lock().sets.is_empty()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note_set(&self, set: &CounterSet) {
         let mut state = self.lock();
-        let (has_instances, counters) = state.sets.entry(set.name.to_string()).or_default();
-        *has_instances |= set.has_instances;
+        if !set.machine.is_empty() {
+            state.machines.insert(set.machine.to_string());
+        }
+        let known = state.sets.entry(set.name.to_string()).or_default();
+        known.english_name = set.english_name.as_ref().map(ToString::to_string);
+        known.has_instances |= set.has_instances;
         for counter in &set.counters {
-            if !counters.iter().any(|known| **known == *counter.name) {
-                counters.push(counter.name.to_string());
-            }
+            known.counters.insert(counter.name.to_string());
+            known.counters.extend(counter.english_name.as_ref().map(ToString::to_string));
+        }
+        known.instances.extend(set.instance.as_ref().map(|instance| instance.label().to_owned()));
+    }
+
+    /// Notes the instances that there are while one of the paths has found none.
+    fn note_instances(&self, patterns: &[usize], set: &CounterSet, instances: &Instances) {
+        let mut state = self.lock();
+        if patterns.iter().all(|&number| state.matched.get(number) == Some(&true)) {
+            return;
+        }
+        if let Some(known) = state.sets.get_mut(&*set.name)
+            && known.instances.len() < MAX_INSTANCES
+        {
+            known.instances.extend(instances.iter().map(|instance| instance.label().to_owned()));
         }
     }
 
@@ -82,21 +119,46 @@ impl Selection {
 impl State {
     fn advice(&self, pattern: &PathPattern) -> Option<String> {
         let path = pattern.path();
-        let set = self.sets.iter().find(|(name, _)| pattern.matches_set(name));
-        let Some((name, (has_instances, counters))) = set else {
-            let near = closest(&path.set, self.sets.keys().map(String::as_str))?;
+        if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
+            let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();
+            return Some(match machines.as_slice() {
+                [] => "the log names no machine: leave it out of the path".to_owned(),
+                _ => format!("the log is of {}", machines.join(", ")),
+            });
+        }
+        let mut sets = self.sets.iter();
+        let set = sets.find(|(name, set)| {
+            pattern.matches_set(name)
+                || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name))
+        });
+        let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
+            let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
+            let near = closest(&path.set, self.sets.keys().map(String::as_str).chain(english))?;
             return Some(format!("did you mean the counter set '{near}'?"));
         };
         if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
-            let near = closest(&path.counter, counters.iter().map(String::as_str))?;
-            return Some(format!("did you mean the counter '{near}'?"));
+            return Some(match closest(&path.counter, counters.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean the counter '{near}'?"),
+                None => format!("'{name}' has no counter '{}'", path.counter),
+            });
         }
         match (&path.instance, has_instances) {
             (None, true) => {
                 Some(format!(r"'{name}' has instances: write '\{name}(*)\{}' for all of them", path.counter))
             }
             (Some(_), false) => Some(format!(r"'{name}' has no instances: write '\{name}\{}'", path.counter)),
-            (Some(instance), true) => Some(format!("there is no instance '{}'", instance.as_str())),
+            (Some(wanted), true) => {
+                let wanted = wanted.as_str();
+                if instances.iter().any(|instance| pattern.matches_instance(Some(instance))) {
+                    return Some(format!("'{name}({wanted})' has other counters there"));
+                }
+                let is_literal = pattern.instance().is_none_or(|instance| instance.is_literal());
+                let names = instances.iter().map(String::as_str).filter(|_| is_literal);
+                Some(match closest(wanted, names) {
+                    Some(near) => format!("did you mean the instance '{near}'?"),
+                    None => format!("'{name}' has no instance '{wanted}'"),
+                })
+            }
             (None, false) => None,
         }
     }
@@ -285,6 +347,7 @@ impl Choice {
                     part.rows.push(row);
                 }
             }
+            selection.note_instances(&part.patterns, &self.set, &group.instances);
             part.instances = if part.rows.len() == group.instances.len() {
                 Arc::clone(&group.instances)
             } else {

@@ -15,6 +15,7 @@ pub use text::TextSink;
 use std::sync::Arc;
 
 use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::CounterSet;
 use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 
 use crate::union::{ScannedGroup, UnionScan};
@@ -35,7 +36,7 @@ struct FormattedGroup {
     /// The first of the group's cells.
     first: usize,
     /// The set that `calculators` and `columns` were made for.
-    set: Arc<tachograph_counters::set::CounterSet>,
+    set: Arc<CounterSet>,
     /// For each column of a sample's group, its place among the scanned columns.
     columns: Vec<usize>,
     instances: tachograph_counters::set::Instances,
@@ -65,7 +66,7 @@ impl Formatter {
                     calculators: Vec::new(),
                     first,
                     // Another set than any sample's, so that the first sample finds its columns.
-                    set: Arc::new(tachograph_counters::set::CounterSet::clone(&scanned.set)),
+                    set: Arc::new(CounterSet::clone(&scanned.set)),
                     columns: Vec::new(),
                     instances: Default::default(),
                     rows: Vec::new(),
@@ -130,6 +131,11 @@ impl FormattedGroup {
     }
 
     fn take_columns(&mut self, group: &Group) {
+        // Raw values and displayed ones (of a text log merged with a BLG) make no pair.
+        let kinds = |set: &CounterSet| set.counters.first().map(|counter| counter.counter_type);
+        if kinds(&self.set) != kinds(&group.set) {
+            self.previous.fill(None);
+        }
         self.set = Arc::clone(&group.set);
         self.calculators.clear();
         self.columns.clear();

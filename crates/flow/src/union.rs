@@ -105,12 +105,12 @@ impl UnionScan {
         self.samples
     }
 
-    /// The moments of the first and the last sample, in the order in which they came.
+    /// The moments of the first and the last sample, in the order in which they came; baselines not counted.
     pub fn time_range(&self) -> Option<(Moment, Moment)> {
         Some((self.first?, self.last?))
     }
 
-    /// How many raw values there were.
+    /// How many raw values there were, baselines not counted.
     pub fn values(&self) -> u64 {
         self.values
     }
@@ -129,14 +129,7 @@ const MAX_INTERVALS: usize = 100_000;
 impl Sink for UnionScan {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
         if !sample.is_baseline {
-            self.samples += 1;
-        }
-        self.values += sample.len() as u64;
-        self.first.get_or_insert(sample.at);
-        if let Some(last) = self.last.replace(sample.at)
-            && self.intervals.len() < MAX_INTERVALS
-        {
-            self.intervals.push(sample.at.utc.since(last.utc));
+            self.count(sample);
         }
         for ((_, place), group) in self.places.find(sample).iter().zip(&sample.groups) {
             if *place == self.groups.len() {
@@ -145,6 +138,19 @@ impl Sink for UnionScan {
             self.groups[*place].add(group);
         }
         Ok(())
+    }
+}
+
+impl UnionScan {
+    fn count(&mut self, sample: &Sample) {
+        self.samples += 1;
+        self.values += sample.len() as u64;
+        self.first.get_or_insert(sample.at);
+        if let Some(last) = self.last.replace(sample.at)
+            && self.intervals.len() < MAX_INTERVALS
+        {
+            self.intervals.push(sample.at.utc.since(last.utc));
+        }
     }
 }
 
@@ -251,6 +257,9 @@ impl<S: Source> Source for Union<S> {
         let places = self.places.find(&self.inner);
         if self.sets.is_empty() && !self.is_scanned {
             self.sets = self.inner.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+            if self.sets.is_empty() {
+                return Err(FlowError::NewGroups);
+            }
         }
         let as_it_is = places.len() == self.sets.len()
             && places.iter().enumerate().all(|(number, (_, place))| number == *place);

@@ -80,7 +80,7 @@ pub(crate) fn signature_of(sample: &Sample) -> u64 {
         let set = &group.set;
         (&set.machine, &set.name, set.extent).hash(&mut hasher);
         set.instance.as_ref().map(|instance| instance.label()).hash(&mut hasher);
-        set.counters.first().map(|counter| &counter.name).hash(&mut hasher);
+        set.counters.first().map(|counter| (&counter.name, counter.counter_type)).hash(&mut hasher);
     }
     hasher.finish()
 }

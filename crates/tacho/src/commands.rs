@@ -6,11 +6,12 @@ pub(crate) mod list;
 pub(crate) mod relog;
 pub(crate) mod stats;
 
+use tachograph_flow::WindowBounds;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 
-use crate::failure::Failure;
-use crate::table::grouped;
+use crate::failure::{Failure, say};
+use crate::table::counted;
 
 /// Says on standard error what was left out of damaged logs.
 fn notice_problems(reports: &[LogReport]) {
@@ -18,16 +19,17 @@ fn notice_problems(reports: &[LogReport]) {
         let problems = report.problems();
         let Some(first) = problems.list().first() else { continue };
         let path = report.path().display();
-        let places = match problems.count() {
-            1 => "1 damaged place was".to_owned(),
-            count => format!("{} damaged places were", grouped(&count.to_string())),
-        };
-        eprintln!("tacho: {path}: {places} left out, the first at {first}; 'tacho check {path}' lists them");
+        let places = counted(problems.count(), "damaged place was", "damaged places were");
+        say(format_args!("{path}: {places} left out, the first at {first}; 'tacho check {path}' lists them"));
     }
 }
 
 /// Says on standard error which counter paths are in none of the logs. An error when that holds for all of them.
 fn notice_unmatched(query: &LogQuery) -> Result<(), Failure> {
+    // Where no sample came by, no path could match: that is another message.
+    if query.selection.met_nothing() {
+        return Ok(());
+    }
     let unmatched = query.selection.unmatched();
     let message = |(path, advice): &(String, Option<String>)| match advice {
         Some(advice) => format!("'{path}' is not in the log: {advice}"),
@@ -37,8 +39,17 @@ fn notice_unmatched(query: &LogQuery) -> Result<(), Failure> {
     if !query.selection.is_everything() && unmatched.len() == query.selection.len() {
         return Err(Failure::usage(lines.join("\n")));
     }
-    for line in lines {
-        eprintln!("tacho: {line}");
-    }
+    lines.iter().for_each(say);
     Ok(())
+}
+
+/// There is nothing to show: no sample was in the window, or none in the logs at all.
+fn no_sample(query: &LogQuery) -> Failure {
+    let what = if query.bounds == WindowBounds::default() {
+        "no sample in it"
+    } else {
+        "no sample in this window of time"
+    };
+    let files: Vec<_> = query.paths.iter().map(|path| path.display().to_string()).collect();
+    Failure::work(format!("{}: {what}; 'tacho list FILE' shows what a log covers", files.join(", ")))
 }

@@ -1,6 +1,7 @@
 //! Why a command ended without doing its work, and with which exit status.
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use tachograph_flow::FlowError;
@@ -31,11 +32,14 @@ impl Failure {
 
     /// Prints the message to standard error; gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        for line in self.message.lines() {
-            eprintln!("tacho: {line}");
-        }
+        self.message.lines().for_each(say);
         ExitCode::from(self.status)
     }
+}
+
+/// Prints a line to standard error. That nobody may read it is no reason to end.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "tacho: {line}");
 }
 
 impl From<FlowError> for Failure {

@@ -61,15 +61,24 @@ impl OutputFile {
             // The move at the end needs no permission on the file itself; overwriting should.
             OpenOptions::new().write(true).open(target).map_err(|error| at(target, error))?;
         }
+        // A link stays a link: what it leads to is replaced.
+        let target = &match existing {
+            Some(_) => target.canonicalize().map_err(|error| at(target, error))?,
+            None => target.to_path_buf(),
+        };
         let mut name = target.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".{}.partial", std::process::id()));
         let temporary = target.with_file_name(name);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .map_err(|error| at(target, error))?;
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(&temporary).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::NotFound => Failure::work(format!(
+                        "{}: its folder does not exist; make it first",
+                        target.display()
+                    )),
+                    _ => at(target, error),
+                }
+            })?;
         if let Some(existing) = existing {
             // Overwriting keeps who may read the file.
             file.set_permissions(existing.permissions()).map_err(|error| at(target, error))?;
@@ -81,6 +90,12 @@ impl OutputFile {
         note_unfinished(temporary.as_deref());
         let file = BufWriter::with_capacity(1 << 18, file);
         Self { target: target.to_path_buf(), temporary, file, done: false }
+    }
+
+    /// Takes back everything written so far.
+    pub(crate) fn restart(&mut self) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.get_ref().set_len(0)
     }
 
     /// Puts the whole file in its place.

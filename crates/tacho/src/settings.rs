@@ -2,11 +2,30 @@
 
 use std::path::Path;
 
+use tachograph_counters::wildcard::Pattern;
+
 use crate::failure::Failure;
 use crate::path_file::{read_text, unquoted};
 
 /// Options whose value is a line each; every other one is a switch.
-const WITH_VALUE: [&str; 9] = ["c", "cf", "b", "e", "f", "o", "t", "across", "config"];
+const WITH_VALUE: [&str; 16] = [
+    "c",
+    "counter",
+    "cf",
+    "counter-file",
+    "b",
+    "begin",
+    "e",
+    "end",
+    "f",
+    "format",
+    "o",
+    "output",
+    "t",
+    "every",
+    "across",
+    "config",
+];
 
 /// The options of a settings file as arguments. `[-i]` holds input files.
 pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
@@ -29,7 +48,9 @@ pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
         }
         let value = unquoted(line).to_owned();
         match option.as_deref() {
-            Some("i") => arguments.push(value),
+            Some("i") => inputs(&value, &mut arguments),
+            // As one word, since what follows a bare -c are further paths.
+            Some("c" | "counter") => arguments.push(format!("--counter={value}")),
             Some(name) if WITH_VALUE.contains(&name) => {
                 let hyphens =
                     if matches!(name.len(), 1) || matches!(name, "cf" | "config") { "-" } else { "--" };
@@ -53,4 +74,27 @@ pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
         }
     }
     Ok(arguments)
+}
+
+/// The files that an input means. Windows' tools expand `*` and `?` in its last part themselves.
+fn inputs(value: &str, arguments: &mut Vec<String>) {
+    let path = Path::new(value);
+    let pattern = path.file_name().and_then(|name| name.to_str()).map(Pattern::new);
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut found = Vec::new();
+    if let Some(pattern) = pattern.filter(|pattern| !pattern.is_literal())
+        && let Ok(entries) = std::fs::read_dir(folder)
+    {
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        found = names.filter(|name| pattern.matches(name)).collect();
+        found.sort();
+    }
+    if found.is_empty() {
+        // Opening it says what is wrong.
+        arguments.push(value.to_owned());
+    }
+    arguments.extend(found.iter().map(|name| path.with_file_name(name).to_string_lossy().into_owned()));
 }

@@ -48,9 +48,14 @@ pub(crate) fn number(value: f64) -> String {
         // Three digits that say something.
         let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
         let text = format!("{value:.decimals$}");
-        return text.trim_end_matches('0').to_owned();
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     format!("{value:.3e}")
+}
+
+/// `1 sample`, `1,234 samples`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(&count.to_string()), if count == 1 { one } else { many })
 }
 
 /// Puts commas between groups of three digits before the point.
@@ -88,6 +93,7 @@ mod tests {
             (9.2e18, "9.200e18"),
             (1.5e-9, "1.500e-9"),
             (999.9999, "1,000.000"),
+            (0.99996, "1"),
         ] {
             assert_eq!(number(value), text, "{value}");
         }

@@ -21,8 +21,8 @@ pub enum Pairing {
 /// One counter of one instance through time: remembers the raw value before, and adds each interval to its statistics.
 #[derive(Clone, Debug)]
 pub struct Series {
-    previous: Option<RawValue>,
-    statistics: Statistics,
+    pub(super) previous: Option<RawValue>,
+    pub(super) statistics: Statistics,
 }
 
 impl Series {

@@ -45,7 +45,7 @@ impl Sums {
         let (numerator, denominator) = match formula {
             Formula::Value => (i128::from(terms.numerator as i64), 0),
             Formula::Double | Formula::Fraction => {
-                self.formatted.add(terms.formatted * DOWN);
+                self.add_formatted(terms.formatted);
                 (0, 0)
             }
             _ => (i128::from(terms.numerator), i128::from(terms.denominator)),
@@ -64,6 +64,25 @@ impl Sums {
         }
     }
 
+    /// Adds a value of a formula that averages arithmetically without being whole numbers.
+    #[inline]
+    pub(super) fn add_formatted(&mut self, formatted: f64) {
+        self.formatted.add(formatted * DOWN);
+    }
+
+    /// Adds the summed differences of `count` intervals of a formula that uses no multiplier.
+    pub(super) fn add_many(
+        &mut self,
+        formula: Formula,
+        numerator: i128,
+        denominator: i128,
+        count: u64,
+        time_base: i64,
+    ) {
+        let time_base = if formula.uses_time_base() { time_base } else { 0 };
+        self.absorb(&Differences { time_base, multi_count: 0, count, numerator, denominator });
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         for part in std::iter::once(&other.main).chain(&other.others).filter(|part| part.count > 0) {
             self.absorb(part);
@@ -72,7 +91,6 @@ impl Sums {
         self.formatted.add(other.formatted.rest);
     }
 
-    #[cold]
     fn absorb(&mut self, part: &Differences) {
         if self.main.count == 0 {
             self.main = *part;

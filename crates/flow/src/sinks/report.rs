@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tachograph_counters::AverageKind;
 
 use super::statistics::StatisticsRow;
@@ -37,25 +37,46 @@ pub struct StatisticsRecord {
     /// How many intervals had an error status.
     pub errors: u64,
     /// The last value.
+    #[serde(serialize_with = "number")]
     pub last: Option<f64>,
     /// The average.
+    #[serde(serialize_with = "number")]
     pub average: Option<f64>,
     /// The smallest value.
+    #[serde(serialize_with = "number")]
     pub minimum: Option<f64>,
     /// The largest value.
+    #[serde(serialize_with = "number")]
     pub maximum: Option<f64>,
     /// The value of the nearest rank of 50 %.
+    #[serde(serialize_with = "number")]
     pub p50: Option<f64>,
     /// The value of the nearest rank of 90 %.
+    #[serde(serialize_with = "number")]
     pub p90: Option<f64>,
     /// The value of the nearest rank of 95 %.
+    #[serde(serialize_with = "number")]
     pub p95: Option<f64>,
     /// The value of the nearest rank of 99 %.
+    #[serde(serialize_with = "number")]
     pub p99: Option<f64>,
     /// The moment of the first good raw value, RFC 3339.
     pub first_time: Option<String>,
     /// The moment of the last good raw value, RFC 3339.
     pub last_time: Option<String>,
+}
+
+/// A number in full precision, whole ones without a point.
+fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match *number {
+        Some(whole) if is_plain_whole(whole) => serializer.serialize_i64(whole as i64),
+        number => number.serialize(serializer),
+    }
+}
+
+/// Whether a number is whole and of ordinary size, and so reads better without a point.
+fn is_plain_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() < 1e15
 }
 
 impl From<&StatisticsRow> for StatisticsRecord {
@@ -156,8 +177,7 @@ pub(super) fn push_number(out: &mut String, number: Option<f64>) {
     // Writing into a String cannot fail.
     let _ = match number {
         None => write!(out, "null"),
-        // Whole numbers of ordinary size read better without a point.
-        Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => write!(out, "{}", whole as i64),
+        Some(whole) if is_plain_whole(whole) => write!(out, "{}", whole as i64),
         Some(number) => write!(out, "{number}"),
     };
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
-use tachograph_counters::{Calculator, Formula, Intervals, Pairing, Series, Statistics, Summary};
+use tachograph_counters::{Calculator, Formula, Intervals, Pairing, RawValue, Series, Statistics, Summary};
 
 use crate::{FlowError, Sink};
 
@@ -25,6 +26,8 @@ pub struct StatisticsSink {
     by_key: HashMap<SeriesKey, u32>,
     /// Per log: what its groups were like in its last sample, and which series their values belong to.
     slots: HashMap<u32, Vec<Slot>>,
+    /// The log whose slots may hold values that are not added yet.
+    current_log: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -35,8 +38,6 @@ struct SeriesKey {
     instance: Option<String>,
     counter: String,
     formula: Option<Formula>,
-    /// Columns of a text log may repeat a path.
-    occurrence: usize,
 }
 
 struct Tracked {
@@ -44,21 +45,38 @@ struct Tracked {
     set: Arc<CounterSet>,
     column: usize,
     instance: Arc<Instance>,
-    log: u32,
+    /// The log that the value before is from.
+    log: Option<u32>,
     boot_time: i64,
     identity: u64,
+    /// The log and its group that values come from. A log can hold a counter twice, by itself and within a wildcard:
+    /// the first one counts.
+    claimed_log: Option<u32>,
+    slot: usize,
 }
 
+/// In place of a series: the value counts elsewhere.
+const COUNTED_ELSEWHERE: u32 = u32::MAX;
+
+/// Values of one group are gathered over a run of samples and then added series by series. A series spans several cache
+/// lines, and a log can have more of them than caches hold: so each is fetched once a run, not once a sample.
+const RUN_BYTES: usize = 4 << 20;
+const MAX_RUN_SAMPLES: usize = 32;
+
 struct Slot {
+    number: usize,
     set: Arc<CounterSet>,
     instances: Instances,
+    identities: Vec<u64>,
     calculators: Vec<Calculator>,
     /// For each value of the group, its series.
     series: Vec<u32>,
     /// By the instance's number: the series of its row, for every instance that was ever here.
     by_instance: Vec<Vec<u32>>,
-    /// Which repetition of its path the group is, see [`SeriesKey::occurrence`].
-    occurrence: usize,
+    /// The run: sample after sample, `series.len()` values each.
+    values: Vec<RawValue>,
+    moments: Vec<Moment>,
+    boot_time: i64,
 }
 
 /// The statistics of one counter of one instance, with what names it.
@@ -81,7 +99,7 @@ pub struct StatisticsRow {
 impl StatisticsSink {
     /// A sink without statistics yet.
     pub fn new(options: StatisticsOptions) -> Self {
-        Self { options, series: Vec::new(), by_key: HashMap::new(), slots: HashMap::new() }
+        Self { options, series: Vec::new(), by_key: HashMap::new(), slots: HashMap::new(), current_log: None }
     }
 
     /// The figures of every counter, sorted by path.
@@ -126,13 +144,7 @@ impl StatisticsSink {
 }
 
 impl Tracked {
-    fn new(
-        set: &Arc<CounterSet>,
-        column: usize,
-        instance: &Arc<Instance>,
-        sample: &Sample,
-        intervals: Intervals,
-    ) -> Self {
+    fn new(set: &Arc<CounterSet>, column: usize, instance: &Arc<Instance>, intervals: Intervals) -> Self {
         let formula = set.counters[column].counter_type.formula();
         let state = Statistics::new(formula, intervals, Some(Arc::clone(&set.machine)));
         Self {
@@ -140,9 +152,11 @@ impl Tracked {
             set: Arc::clone(set),
             column,
             instance: Arc::clone(instance),
-            log: sample.log,
-            boot_time: sample.boot_time.0,
+            log: None,
+            boot_time: 0,
             identity: 0,
+            claimed_log: None,
+            slot: 0,
         }
     }
 
@@ -167,62 +181,87 @@ impl Tracked {
 
 impl Sink for StatisticsSink {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
-        let Self { options, series, by_key, slots } = self;
+        let Self { options, series, by_key, slots, current_log } = self;
+        if let Some(before) = current_log.replace(sample.log)
+            && before != sample.log
+            && let Some(slots) = slots.get_mut(&before)
+        {
+            // Another log may hold the same counters: values are added in the order of time.
+            slots.iter_mut().for_each(|slot| slot.add_run(before, series));
+        }
         let slots = slots.entry(sample.log).or_default();
         let same = slots.len() == sample.groups.len()
             && slots.iter().zip(&sample.groups).all(|(slot, group)| Arc::ptr_eq(&slot.set, &group.set));
         if !same {
-            slots.iter().for_each(|slot| slot.interrupt(series));
-            *slots = slots_of(sample);
+            for slot in slots.iter_mut() {
+                slot.add_run(sample.log, series);
+                slot.interrupt(series);
+            }
+            *slots =
+                sample.groups.iter().enumerate().map(|(number, group)| Slot::new(number, group)).collect();
         }
         for (slot, group) in slots.iter_mut().zip(&sample.groups) {
             if !group.is_present() {
                 continue;
             }
+            if !slot.continues(group, sample) {
+                slot.add_run(sample.log, series);
+                slot.boot_time = sample.boot_time.0;
+                slot.identities.clone_from(&group.identities);
+            }
             if !Arc::ptr_eq(&slot.instances, &group.instances) {
+                let number = slot.number;
                 slot.follow(group, series, |key, column, instance, series| {
-                    *by_key.entry(key).or_insert_with(|| {
-                        series.push(Tracked::new(&group.set, column, instance, sample, options.intervals));
+                    let found = *by_key.entry(key).or_insert_with(|| {
+                        series.push(Tracked::new(&group.set, column, instance, options.intervals));
                         series.len() as u32 - 1
-                    })
+                    });
+                    series[found as usize].claim(sample.log, number).then_some(found)
                 });
             }
-            slot.add(group, sample, series);
+            if sample.is_baseline {
+                slot.add_baseline(group, sample, series);
+            } else {
+                slot.gather(group, sample, series);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        for (log, slots) in &mut self.slots {
+            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series));
         }
         Ok(())
     }
 }
 
-/// A slot for each group of the sample. Only columns of text logs can repeat a path; each repetition is a series of its
-/// own.
-fn slots_of(sample: &Sample) -> Vec<Slot> {
-    let mut occurrences: HashMap<String, usize> = HashMap::new();
-    sample
-        .groups
-        .iter()
-        .map(|group| {
-            let mut slot = Slot {
-                set: Arc::clone(&group.set),
-                calculators: group.set.counters.iter().map(Counter::calculator).collect(),
-                instances: Instances::default(),
-                series: Vec::new(),
-                by_instance: Vec::new(),
-                occurrence: 0,
-            };
-            if let (Some(instance), Some(counter)) = (&group.set.instance, group.set.counters.first()) {
-                let path = group.set.path(instance, counter).to_lowercase();
-                let occurrence = occurrences.entry(path).or_default();
-                slot.occurrence = *occurrence;
-                *occurrence += 1;
-            }
-            slot
-        })
-        .collect()
-}
-
 impl Slot {
+    fn new(number: usize, group: &Group) -> Self {
+        Self {
+            number,
+            set: Arc::clone(&group.set),
+            instances: Instances::default(),
+            identities: Vec::new(),
+            calculators: group.set.counters.iter().map(Counter::calculator).collect(),
+            series: Vec::new(),
+            by_instance: Vec::new(),
+            values: Vec::new(),
+            moments: Vec::new(),
+            boot_time: 0,
+        }
+    }
+
+    /// Whether the sample's group may join the run: the same rows, with the same processes behind them.
+    fn continues(&self, group: &Group, sample: &Sample) -> bool {
+        !sample.is_baseline
+            && Arc::ptr_eq(&self.instances, &group.instances)
+            && self.identities == group.identities
+            && self.boot_time == sample.boot_time.0
+    }
+
     fn interrupt(&self, series: &mut [Tracked]) {
-        for &number in &self.series {
+        for &number in self.series.iter().filter(|&&number| number != COUNTED_ELSEWHERE) {
             series[number as usize].series.interrupt();
         }
     }
@@ -233,7 +272,7 @@ impl Slot {
         &mut self,
         group: &Group,
         series: &mut Vec<Tracked>,
-        mut find: impl FnMut(SeriesKey, usize, &Arc<Instance>, &mut Vec<Tracked>) -> u32,
+        mut find: impl FnMut(SeriesKey, usize, &Arc<Instance>, &mut Vec<Tracked>) -> Option<u32>,
     ) {
         let before = std::mem::take(&mut self.series);
         for instance in group.instances.iter() {
@@ -243,7 +282,10 @@ impl Slot {
             }
             if self.by_instance[id].is_empty() {
                 self.by_instance[id] = (0..group.set.counters.len())
-                    .map(|column| find(self.key(column, instance), column, instance, series))
+                    .map(|column| {
+                        let key = self.key(column, instance);
+                        find(key, column, instance, series).unwrap_or(COUNTED_ELSEWHERE)
+                    })
                     .collect();
             }
             self.series.extend_from_slice(&self.by_instance[id]);
@@ -251,7 +293,8 @@ impl Slot {
         self.instances = Arc::clone(&group.instances);
         let mut now = self.series.clone();
         now.sort_unstable();
-        for gone in before.into_iter().filter(|number| now.binary_search(number).is_err()) {
+        let is_gone = |number: &u32| *number != COUNTED_ELSEWHERE && now.binary_search(number).is_err();
+        for gone in before.into_iter().filter(is_gone) {
             series[gone as usize].series.interrupt();
         }
     }
@@ -264,46 +307,76 @@ impl Slot {
             instance: self.set.has_instances.then(|| instance.label().to_owned()),
             counter: counter.name.to_lowercase(),
             formula: counter.counter_type.formula(),
-            occurrence: self.occurrence,
         }
     }
 
-    fn add(&self, group: &Group, sample: &Sample, series: &mut [Tracked]) {
-        let width = self.calculators.len().max(1);
-        let rows = group.rows().zip(self.series.chunks_exact(width));
-        for (row, (values, numbers)) in rows.enumerate() {
-            let identity = group.identities.get(row).copied().unwrap_or_default();
-            for ((raw, calculator), &number) in values.iter().zip(&self.calculators).zip(numbers) {
+    fn identity(&self, place: usize) -> u64 {
+        self.identities.get(place / self.calculators.len().max(1)).copied().unwrap_or_default()
+    }
+
+    fn add_baseline(&self, group: &Group, sample: &Sample, series: &mut [Tracked]) {
+        for (place, (raw, &number)) in group.values.iter().zip(&self.series).enumerate() {
+            if number != COUNTED_ELSEWHERE {
                 let tracked = &mut series[number as usize];
-                let pairing = tracked.pairing(sample, identity);
-                if sample.is_baseline {
-                    tracked.series.add_baseline(calculator, raw, sample.at);
-                } else {
-                    tracked.series.add(calculator, raw, sample.at, pairing);
-                }
+                tracked.pairing(sample.log, self.boot_time, self.identity(place));
+                let calculator = &self.calculators[place % self.calculators.len()];
+                tracked.series.add_baseline(calculator, raw, sample.at);
             }
         }
+    }
+
+    /// Adds the group's values to the run, and the run to the series when it is long enough.
+    fn gather(&mut self, group: &Group, sample: &Sample, series: &mut [Tracked]) {
+        self.values.extend_from_slice(&group.values);
+        self.moments.push(sample.at);
+        if self.moments.len() >= MAX_RUN_SAMPLES || size_of_val(&*self.values) >= RUN_BYTES {
+            self.add_run(sample.log, series);
+        }
+    }
+
+    /// Adds the run to the series.
+    fn add_run(&mut self, log: u32, series: &mut [Tracked]) {
+        let width = self.series.len();
+        if width > 0 {
+            let calculators = self.calculators.iter().cycle();
+            for (place, (&number, calculator)) in self.series.iter().zip(calculators).enumerate() {
+                if number == COUNTED_ELSEWHERE {
+                    continue;
+                }
+                let tracked = &mut series[number as usize];
+                let pairing = tracked.pairing(log, self.boot_time, self.identity(place));
+                let values = self.values[place..].iter().step_by(width);
+                tracked.series.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
+            }
+        }
+        self.values.clear();
+        self.moments.clear();
     }
 }
 
 impl Tracked {
-    /// How the value before may be used for one of this sample; notes where the sample is from.
-    #[inline]
-    fn pairing(&mut self, sample: &Sample, identity: u64) -> Pairing {
-        if self.log == sample.log && self.identity == identity && self.boot_time == sample.boot_time.0 {
-            return Pairing::Continues;
+    /// Whether the values of this slot count for the series; not so when another group of the same log has it already.
+    fn claim(&mut self, log: u32, slot: usize) -> bool {
+        if self.claimed_log == Some(log) && self.slot != slot {
+            return false;
         }
+        self.claimed_log = Some(log);
+        self.slot = slot;
+        true
+    }
+
+    /// How the value before may be used for one of this log, boot and process; notes them.
+    fn pairing(&mut self, log: u32, boot_time: i64, identity: u64) -> Pairing {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
-        let broken =
-            differ(self.identity, identity) || differ(self.boot_time as u64, sample.boot_time.0 as u64);
-        let pairing = match self.log == sample.log {
+        let broken = differ(self.identity, identity) || differ(self.boot_time as u64, boot_time as u64);
+        let pairing = match self.log == Some(log) {
             _ if broken => Pairing::Broken,
             true => Pairing::Continues,
             false => Pairing::NewLog,
         };
-        self.log = sample.log;
+        self.log = Some(log);
         self.identity = identity;
-        self.boot_time = sample.boot_time.0;
+        self.boot_time = boot_time;
         pairing
     }
 }

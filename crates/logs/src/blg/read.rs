@@ -170,8 +170,12 @@ impl<R: Read + Seek> BlgReader<R> {
                 }
             }
             Err(mut problem) => {
+                let is_wrong_size = schema::check_envelope(payload).is_err();
                 problem.offset = self.events.file_offset(problem.offset as usize);
                 self.problems.push(problem);
+                if is_wrong_size {
+                    self.events.look_within();
+                }
                 return false;
             }
         }

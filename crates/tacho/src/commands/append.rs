@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Instance;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{LogSink, TextSink};
-use tachograph_flow::{UnionScan, feed};
+use tachograph_flow::{FlowError, Source, UnionScan, feed};
 use tachograph_logs::blg::BlgWriter;
 
-use super::relog::{Target, blg_options, pump, scanned};
+use super::notice_problems;
+use super::relog::{Target, at_output, blg_options, pump, scanned};
 use crate::failure::Failure;
 use crate::output::OutputFile;
 
@@ -27,24 +30,51 @@ pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<
     if Target::of_log(format) != target {
         return Err(refused(format!("it is a {}; give -f the same format", format.name())));
     }
-    let (new, pipeline) = scanned(query)?;
-    if let Some(difference) = difference(&existing, &new) {
+    let (new, mut pipeline) = scanned(query)?;
+    let is_text = target != Target::Blg;
+    if let Some(difference) = difference(&existing, &new, is_text) {
         return Err(refused(difference));
     }
     check_times(&existing, &new).map_err(refused)?;
+    let reports: Vec<_> = old.reports.iter().chain(&pipeline.reports).cloned().collect();
     let mut file = OutputFile::create(output, true)?;
     if let Target::Text(format) = target {
         let zone = old.reports[0].facts().zone.clone();
-        pump(old, &mut TextSink::new(&mut file, format, zone.clone(), &existing)?)?;
-        pump(pipeline, &mut TextSink::new(&mut file, format, zone, &new)?.without_header())?;
+        let write = || {
+            pump(old, &mut TextSink::new(&mut file, format, zone.clone(), &existing)?)?;
+            pump(pipeline, &mut TextSink::new(&mut file, format, zone, &new)?.without_header())
+        };
+        write().map_err(|error| at_output(error, output))?;
     } else {
-        let writer = BlgWriter::new(&mut file, blg_options(&old.reports, output))?;
-        let mut sink = LogSink::new(writer);
-        feed(&mut *old.source, &mut sink, || {})?;
-        pump(pipeline, &mut sink)?;
+        let write = || {
+            let mut sink = LogSink::new(BlgWriter::new(&mut file, blg_options(&old.reports, output))?);
+            feed(&mut *old.source, &mut sink, || {})?;
+            let last = existing.time_range().map(|(_, last)| last.utc);
+            pipeline.source = Box::new(After { source: pipeline.source, last });
+            pump(pipeline, &mut sink)
+        };
+        write().map_err(|error| at_output(error, output))?;
     }
+    notice_problems(&reports);
     file.finish()?;
     Ok(new.samples())
+}
+
+/// Leaves out a baseline that the log before holds as its last sample.
+struct After {
+    source: Box<dyn Source>,
+    last: Option<FileTime>,
+}
+
+impl Source for After {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        while self.source.next(sample)? {
+            if !sample.is_baseline || self.last.is_none_or(|last| sample.at.utc > last) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 fn check_times(existing: &UnionScan, new: &UnionScan) -> Result<(), String> {
@@ -59,8 +89,8 @@ fn check_times(existing: &UnionScan, new: &UnionScan) -> Result<(), String> {
 }
 
 /// The first column in which the two differ. What a wildcard of a BLG takes in may come and go.
-fn difference(existing: &UnionScan, new: &UnionScan) -> Option<String> {
-    let (existing, new) = (paths(existing), paths(new));
+fn difference(existing: &UnionScan, new: &UnionScan, is_text: bool) -> Option<String> {
+    let (existing, new) = (paths(existing, is_text), paths(new, is_text));
     let unlike = existing.iter().zip(&new).find(|(old, new)| !eq_ignore_case(old, new));
     match (unlike, existing.len(), new.len()) {
         (Some((old, new)), ..) => Some(format!("where it has '{old}', the input has '{new}'")),
@@ -70,13 +100,15 @@ fn difference(existing: &UnionScan, new: &UnionScan) -> Option<String> {
     }
 }
 
-fn paths(scan: &UnionScan) -> Vec<String> {
+/// The columns of a text; of a BLG its entries, whose wildcards take in what comes and goes.
+fn paths(scan: &UnionScan, is_text: bool) -> Vec<String> {
     let mut paths = Vec::new();
+    let all = [Arc::new(Instance::new(None, "*", 0))];
     for group in scan.groups() {
-        let all = Arc::new(Instance::new(None, "*", 0));
         let instances = match &group.set.instance {
+            _ if is_text => &group.instances,
             Some(instance) => std::slice::from_ref(instance),
-            None => std::slice::from_ref(&all),
+            None => &all[..],
         };
         for instance in instances {
             paths.extend(group.set.counters.iter().map(|counter| group.set.path(instance, counter)));

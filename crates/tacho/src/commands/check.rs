@@ -12,7 +12,7 @@ use super::relog::{Target, write_table};
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::output::OutputFile;
-use crate::table::grouped;
+use crate::table::{counted, grouped};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let file = &arguments.file;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     };
     let problems = report.problems();
     let mut out = io::stdout().lock();
-    let samples = grouped(&scan.samples().to_string());
+    let samples = counted(scan.samples(), "sample", "samples");
     let range = match scan.time_range() {
         Some((first, last)) => {
             format!(
@@ -36,11 +36,15 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         }
         None => "none to be read".to_owned(),
     };
-    let facts = format!(
-        "{samples} samples {range}, {} raw values, machine {}",
-        grouped(&scan.values().to_string()),
-        machines(&scan).join(", ")
-    );
+    let mut facts = format!("{samples} {range}, {} raw values", grouped(&scan.values().to_string()));
+    let machines = machines(&scan);
+    if !machines.is_empty() {
+        facts.push_str(&format!(
+            ", {} {}",
+            if machines.len() == 1 { "machine" } else { "machines" },
+            machines.join(", ")
+        ));
+    }
     let is_whole = problems.is_empty();
     if is_whole {
         writeln!(out, "{}: whole: {}, {facts}", file.display(), report.facts().format.name())?;
@@ -54,14 +58,14 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         }
         writeln!(
             out,
-            "{}: damaged in {} places; whole: {facts}",
+            "{}: damaged in {}; whole: {facts}",
             file.display(),
-            grouped(&problems.count().to_string())
+            counted(problems.count(), "place", "places")
         )?;
     }
     if let Some(target) = &arguments.salvage {
         let count = salvage(file, target, arguments.yes)?;
-        writeln!(out, "{}: {} samples written", target.display(), grouped(&count.to_string()))?;
+        writeln!(out, "{}: {} written", target.display(), counted(count, "sample", "samples"))?;
     } else if !is_whole && scan.samples() > 0 {
         writeln!(out, "'tacho check {} --salvage OUT' writes the samples that are whole", file.display())?;
     }

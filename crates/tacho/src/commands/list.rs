@@ -131,6 +131,18 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     text
 }
 
+/// The path of every counter of every instance, a line each.
+pub(crate) fn push_paths(text: &mut String, scan: &UnionScan) {
+    for ScannedGroup { set, instances, .. } in scan.groups() {
+        for instance in instances {
+            for counter in &set.counters {
+                text.push_str(&set.path(instance, counter));
+                text.push('\n');
+            }
+        }
+    }
+}
+
 pub(crate) fn machines(scan: &UnionScan) -> Vec<&str> {
     let mut machines: Vec<&str> = Vec::new();
     for group in scan.groups() {

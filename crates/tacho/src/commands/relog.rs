@@ -8,15 +8,15 @@ use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::{LogQuery, Pipeline};
 use tachograph_flow::sinks::{JsonSink, LogSink, TextSink};
 use tachograph_flow::{FlowError, Sink, UnionScan};
-use tachograph_logs::Format;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::{Format, LogError};
 
-use super::{list, notice_problems, notice_unmatched};
+use super::{list, no_sample, notice_problems, notice_unmatched};
 use crate::arguments::{RelogArguments, RelogFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::OutputFile;
 use crate::progress::Progress;
-use crate::table::grouped;
+use crate::table::counted;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,10 @@ fn is_standard_output(path: &Path) -> bool {
 
 pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     let query = arguments.selection.query(&arguments.files, arguments.every)?;
-    let Some(output) = arguments.output.as_deref().filter(|_| !arguments.query) else {
-        return summarise(&query.paths);
-    };
+    if arguments.query {
+        return list_counters(&query.paths, arguments);
+    }
+    let Some(output) = &arguments.output else { return summarise(&query.paths) };
     let target = Target::of_arguments(arguments, output);
     if is_standard_output(output) {
         if target == Target::Blg {
@@ -76,7 +77,10 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let (scan, pipeline) = scanned(&query)?;
-        write_text(&mut out, target, &scan, pipeline)?;
+        let reports = pipeline.reports.clone();
+        let named = |error| at_output(error, Path::new("standard output"));
+        write_text(&mut out, target, &scan, pipeline).map_err(named)?;
+        notice_problems(&reports);
         return Ok(ExitCode::SUCCESS);
     }
     let count = if arguments.append && output.exists() {
@@ -87,7 +91,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         file.finish()?;
         count
     };
-    eprintln!("{}: {} samples written", output.display(), grouped(&count.to_string()));
+    say(format_args!("{}: {} written", output.display(), counted(count, "sample", "samples")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,9 +102,8 @@ pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure
     drop(progress);
     notice_unmatched(query)?;
     if scan.samples() == 0 {
-        return Err(Failure::work(
-            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
-        ));
+        notice_problems(&pipeline.reports);
+        return Err(no_sample(query));
     }
     Ok((scan, pipeline))
 }
@@ -115,7 +118,9 @@ fn write_all(query: &LogQuery, file: &mut OutputFile, target: Target, output: &P
     }
     let (scan, pipeline) = scanned(query)?;
     let samples = scan.samples();
+    let reports = pipeline.reports.clone();
     write_table(file, target, &scan, pipeline, output)?;
+    notice_problems(&reports);
     Ok(samples)
 }
 
@@ -125,19 +130,19 @@ fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Op
     let options = blg_options(&pipeline.reports, output);
     let writer = BlgWriter::new(&mut *file, options).map_err(|error| error.at_path(output))?;
     let mut sink = Counted { sink: LogSink::new(writer), samples: 0 };
+    let reports = pipeline.reports.clone();
     match pump(pipeline, &mut sink) {
         Ok(()) => {}
         Err(FlowError::NewGroups) => {
-            file.rewind()?;
+            file.restart().map_err(|error| at_output(FlowError::Output(error), output))?;
             return Ok(None);
         }
         Err(error) => return Err(at_output(error, output)),
     }
+    notice_problems(&reports);
     notice_unmatched(query)?;
     if sink.samples == 0 {
-        return Err(Failure::work(
-            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
-        ));
+        return Err(no_sample(query));
     }
     Ok(Some(sink.samples))
 }
@@ -168,7 +173,7 @@ pub(crate) fn write_table<W: Write + Seek>(
     output: &Path,
 ) -> Result<(), Failure> {
     if target != Target::Blg {
-        return write_text(file, target, scan, pipeline);
+        return write_text(file, target, scan, pipeline).map_err(|error| at_output(error, output));
     }
     let options = blg_options(&pipeline.reports, output);
     let writer = BlgWriter::new(file, options).map_err(|error| error.at_path(output))?;
@@ -181,7 +186,7 @@ fn write_text(
     target: Target,
     scan: &UnionScan,
     pipeline: Pipeline,
-) -> Result<(), Failure> {
+) -> Result<(), FlowError> {
     let zone = pipeline.reports[0].facts().zone.clone();
     match target {
         Target::Text(format) => pump(pipeline, &mut TextSink::new(out, format, zone, scan)?)?,
@@ -195,14 +200,14 @@ pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<(), Fl
     let reports = pipeline.reports.clone();
     let outcome = tachograph_flow::run(&mut *pipeline.source, sink, || progress.update(&reports));
     drop(progress);
-    notice_problems(&reports);
     outcome
 }
 
 /// Names the output file in errors of writing it; errors of reading name their own file.
-fn at_output(error: FlowError, output: &Path) -> Failure {
+pub(crate) fn at_output(error: FlowError, output: &Path) -> Failure {
     match error {
         FlowError::Log(error) => FlowError::Log(error.at_path(output)).into(),
+        FlowError::Output(error) => LogError::io(error).at_path(output).into(),
         error => error.into(),
     }
 }
@@ -224,6 +229,33 @@ fn summarise(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
         let (report, scan) = list::scan(path)?;
         notice_problems(std::slice::from_ref(&report));
         io::stdout().lock().write_all(list::summary(&report, &scan).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `-q`: what the inputs hold and their counter paths; with `-o` only the paths, as `-cf` takes them.
+fn list_counters(paths: &[PathBuf], arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+    let mut text = String::new();
+    let mut file = match arguments.output.as_deref().filter(|output| !is_standard_output(output)) {
+        Some(output) => Some((OutputFile::create(output, arguments.yes)?, output)),
+        None => None,
+    };
+    for path in paths {
+        let (report, scan) = list::scan(path)?;
+        notice_problems(std::slice::from_ref(&report));
+        if arguments.output.is_none() {
+            text.push_str(&list::summary(&report, &scan));
+        }
+        list::push_paths(&mut text, &scan);
+    }
+    match &mut file {
+        Some((file, output)) => {
+            file.write_all(text.as_bytes()).map_err(|error| at_output(FlowError::Output(error), output))?;
+        }
+        None => io::stdout().lock().write_all(text.as_bytes())?,
+    }
+    if let Some((file, _)) = file {
+        file.finish()?;
     }
     Ok(ExitCode::SUCCESS)
 }

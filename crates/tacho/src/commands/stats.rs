@@ -8,11 +8,11 @@ use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
 
-use super::{notice_problems, notice_unmatched};
+use super::{no_sample, notice_problems, notice_unmatched};
 use crate::arguments::{Across, StatsArguments, StatsFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::progress::Progress;
-use crate::table::{grouped, number, table};
+use crate::table::{counted, grouped, number, table};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let query = arguments.selection.query(&arguments.files, None)?;
@@ -27,20 +27,16 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     drop(progress);
     notice_problems(&reports);
     let rows = sink.rows();
-    if !rows.is_empty() || !query.selection.unmatched().is_empty() {
-        notice_unmatched(&query)?;
-    }
+    notice_unmatched(&query)?;
     let renumbered = pipeline.renumbered();
     if renumbered > 0 {
-        eprintln!(
-            "tacho: {} times a name passed to another process (its ID Process changed); no value was made across",
-            grouped(&renumbered.to_string())
-        );
+        let times = counted(renumbered, "time", "times");
+        say(format_args!(
+            "{times} a name passed to another process (its ID Process changed); no value was made across"
+        ));
     }
     if rows.is_empty() {
-        return Err(Failure::work(
-            "no sample in this window of time; 'tacho list FILE' shows what the log covers",
-        ));
+        return Err(no_sample(&query));
     }
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.format {

@@ -121,11 +121,12 @@ impl LogfileHeader {
     ///
     /// A [`Problem`] with the offset when the event does not fit into `bytes` or its pointer size is neither 4 nor 8.
     pub fn decode(bytes: &[u8], offset: u64) -> Result<Self, Problem> {
-        let short = |what: &'static str| Problem::new(offset, what).found(bytes.len(), "more bytes");
         let Ok((system, _)) = SystemTraceHeader::read_from_prefix(bytes) else {
-            return Err(short("the header event is cut off"));
+            let problem = Problem::new(offset, "the header event is cut off");
+            return Err(problem.found(bytes.len(), "at least 32 bytes"));
         };
         let size = usize::from(system.size.get());
+        let short = |what: &'static str| Problem::new(offset, what).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
                 .found(size, "a size within the buffer"));
@@ -148,6 +149,7 @@ impl LogfileHeader {
                 }
                 (pointers, &after[16..])
             }
+            (4 | 8, _) => return Err(short("the header event is cut off")),
             (other, _) => {
                 let at = offset + (START + 0x2C) as u64;
                 return Err(Problem::new(at, "the pointer size is wrong").found(other, "4 or 8"));

@@ -140,7 +140,7 @@ impl<R: Read + Seek> Buffers<R> {
         }
         // Writers fill up with FF. Anything else after the fill is a sample that was being written when the recorder was
         // killed, or the fill is damaged, or it was cut off within its four bytes: what is whole there is read.
-        if self.bytes[fill..].iter().take(8).any(|&byte| byte != 0xFF) {
+        if self.bytes[fill..].iter().any(|&byte| byte != 0xFF) {
             problems.push(Problem::new(
                 offset + fill as u64,
                 "bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill",

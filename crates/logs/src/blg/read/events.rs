@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 use super::buffers::Buffers;
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::{
-    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, PDH_EVENT_CLASS,
+    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, PDH_EVENT_CLASS, SAMPLE,
 };
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
@@ -31,6 +31,9 @@ pub(super) struct Events<R> {
     /// For each part in `joined`: where it begins there, and in the file.
     part_offsets: Vec<(usize, u64)>,
     unfinished: Option<EventHeader>,
+    /// Where in the buffer the last two events begin, the later one last. A sample in one part is none of them: it knows
+    /// its size itself, and where that is wrong the reader goes back with [`look_within`](Self::look_within).
+    starts: [Option<usize>; 2],
 }
 
 #[derive(Clone)]
@@ -48,6 +51,7 @@ impl<R: Read + Seek> Events<R> {
             joined: Vec::new(),
             part_offsets: Vec::new(),
             unfinished: None,
+            starts: [None; 2],
         }
     }
 
@@ -82,6 +86,16 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
+    /// Goes back into the event last given out, whose size proved wrong, where another event begins within it.
+    pub(super) fn look_within(&mut self) {
+        let Payload::InBuffer(payload) = &self.payload else { return };
+        let used = self.buffers.used();
+        let end = self.at.saturating_add(EVENT_HEADER_BYTES).min(used.len());
+        if let Some(found) = find_event(&used[..end], payload.start) {
+            self.at = self.at.min(found);
+        }
+    }
+
     /// The header of the next whole event of PDH's class; its payload is then at [`payload`](Self::payload).
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<Option<EventHeader>, LogError> {
         loop {
@@ -94,6 +108,9 @@ impl<R: Read + Seek> Events<R> {
             if header.parts.get() == 1 && header.part.get() == 1 {
                 if let Some(unfinished) = self.unfinished.take() {
                     self.drop_parts(&unfinished, problems);
+                    if self.look_back(self.starts[0], payload.start - EVENT_HEADER_BYTES, problems) {
+                        continue;
+                    }
                 }
                 self.payload = Payload::InBuffer(payload);
                 return Ok(Some(header));
@@ -115,6 +132,10 @@ impl<R: Read + Seek> Events<R> {
                 == (header.kind, header.local_time, header.parts);
             if !same || part != next {
                 self.drop_parts(&unfinished, problems);
+                let limit = payload.start - EVENT_HEADER_BYTES;
+                if self.look_back(self.starts[0], limit, problems) {
+                    return false;
+                }
             } else if self.joined.len() + payload.len() > MAX_JOINED_BYTES
                 || self.part_offsets.len() >= MAX_PARTS
             {
@@ -144,6 +165,28 @@ impl<R: Read + Seek> Events<R> {
         false
     }
 
+    /// Goes back to an event that begins before `limit` within the one at `start`, whose size then is wrong and made
+    /// what follows it look damaged; false where there is none.
+    fn look_back(&mut self, start: Option<usize>, limit: usize, problems: &mut Problems) -> bool {
+        let Some(start) = start else { return false };
+        let used = self.buffers.used();
+        let end = limit.saturating_add(EVENT_HEADER_BYTES).min(used.len());
+        let Some(found) = find_event(&used[..end], start + 8).filter(|&found| found < limit) else {
+            return false;
+        };
+        let size = used[start..].first_chunk::<2>().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+        problems.push(
+            Problem::new(
+                self.buffers.offset() + start as u64,
+                "an event's size is wrong: another event begins within it",
+            )
+            .found(size, format!("at most {}", found - start)),
+        );
+        self.at = found;
+        self.starts = [None; 2];
+        true
+    }
+
     fn take_part(&mut self, payload: Range<usize>, offset: u64) {
         self.part_offsets.push((self.joined.len(), offset));
         self.joined.extend_from_slice(&self.buffers.used()[payload]);
@@ -168,6 +211,7 @@ impl<R: Read + Seek> Events<R> {
                     return Ok(None);
                 }
                 self.at = BUFFER_HEADER_BYTES;
+                self.starts = [None; 2];
                 continue;
             }
             let used = self.buffers.used();
@@ -175,13 +219,21 @@ impl<R: Read + Seek> Events<R> {
             match look_at(&used[self.at..], offset) {
                 Ok(Looked { header, size }) => {
                     let payload = self.at + EVENT_HEADER_BYTES..self.at + size;
+                    let is_sample =
+                        header.is_some_and(|header| header.kind == SAMPLE && header.parts.get() == 1);
+                    self.starts = [self.starts[1], (!is_sample).then_some(self.at)];
                     self.at += round_up_8(size);
                     if let Some(header) = header {
                         return Ok(Some((header, payload)));
                     }
                 }
                 Err(problem) => {
+                    let before = self.starts[1].take();
+                    if self.look_back(before, self.at, problems) {
+                        continue;
+                    }
                     // Look for the next event of this buffer by PDH's class GUID.
+                    let used = self.buffers.used();
                     let found = find_event(used, self.at + 8);
                     if self.at < used.len() && (found.is_some() || !is_filler(&used[self.at..])) {
                         problems.push(problem);

@@ -18,6 +18,8 @@ pub(super) struct RowNames {
     bytes: Vec<u8>,
     /// Where each of them begins in `bytes`.
     starts: Vec<usize>,
+    /// Title index of the object that holds the parents; 0 while no row has one.
+    parent_object: u32,
     /// The same bytes of the record before.
     bytes_before: Vec<u8>,
     /// Whether `instances` is what `bytes` say: not before a record's end, and not after a damaged one.
@@ -37,6 +39,7 @@ impl RowNames {
         self.was_listed = std::mem::take(&mut self.is_listed);
         self.bytes.clear();
         self.starts.clear();
+        self.parent_object = 0;
     }
 
     /// Adds the row of an object without instances.
@@ -48,6 +51,9 @@ impl RowNames {
     /// Adds a row.
     pub(super) fn add(&mut self, definition: &InstanceDefinition, name: &[u8]) {
         use zerocopy::IntoBytes;
+        if self.parent_object == 0 {
+            self.parent_object = definition.parent_object.get();
+        }
         self.starts.push(self.bytes.len());
         self.bytes.extend_from_slice(definition.as_bytes());
         self.bytes.extend_from_slice(name);
@@ -62,9 +68,7 @@ impl RowNames {
         table: &mut InstanceTable,
         parents: impl FnOnce(u32) -> Arc<[String]>,
     ) -> Result<Instances, Problem> {
-        let parent_object =
-            self.starts.first().map_or(0, |&start| self.definition(start).parent_object.get());
-        let parents = if parent_object == 0 { Arc::default() } else { parents(parent_object) };
+        let parents = if self.parent_object == 0 { Arc::default() } else { parents(self.parent_object) };
         if !self.was_listed || self.bytes != self.bytes_before || parents != self.parents_before {
             self.instances = self.list(code_page, record_bytes, table, &parents)?;
             self.parents_before = parents;
@@ -94,6 +98,8 @@ impl RowNames {
                 let name = instance_name(&definition, &self.bytes[start + DEFINITION_BYTES..end], code_page);
                 let parent = match definition.parent_object.get() {
                     0 => None,
+                    // No known object has parents in more than one other.
+                    other if other != self.parent_object => None,
                     _ => parents.get(definition.parent_instance.get() as usize).map(String::as_str),
                 };
                 numbering.next(table, parent, &name)

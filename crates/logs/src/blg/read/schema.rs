@@ -14,7 +14,7 @@ use super::block::{BlockDecoder, Context, Parents};
 use super::multi::MultiDecoder;
 use super::names::Names;
 use crate::blg::raw::list::{CounterList, Entry, FLAG_BLOCK, FLAG_MULTI};
-use crate::blg::raw::record::{KIND_BLOCK, KIND_MULTI, KIND_SINGLE, RecordHead, Single, TAG};
+use crate::blg::raw::record::{KIND_BLOCK, KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, RecordHead, Single, TAG};
 use crate::problem::Problem;
 
 /// The decoders of a log's records, in the order of its counter list.
@@ -108,18 +108,7 @@ impl Schema {
         sample: &mut Sample,
     ) -> Result<Vec<Problem>, Problem> {
         let mut problems = Vec::new();
-        let Ok((envelope, _)) = RecordHead::read_from_prefix(payload) else {
-            return Err(
-                Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes")
-            );
-        };
-        if envelope.tag != TAG || envelope.kind != 0 || envelope.size.get() as usize != payload.len() {
-            let problem = Problem::new(0, "a sample's envelope is wrong; the sample is left out");
-            return Err(problem.found(
-                format_args!("{:02x?} {}, {} bytes", envelope.tag, envelope.kind, envelope.size),
-                format!("42 4c 03, kind 0, {} bytes", payload.len()),
-            ));
-        }
+        check_envelope(payload)?;
         sample.groups.truncate(self.entries.len());
         let mut context = Context { names, parents: Parents::new(payload) };
         let mut room = MAX_VALUES;
@@ -193,6 +182,21 @@ impl EntryDecoder {
             Decoder::Block(decoder) => decoder.decode(record, room, context, table, group),
         }
     }
+}
+
+/// Checks the head of a sample's payload: what fails it has not the bytes that it was written with.
+pub(super) fn check_envelope(payload: &[u8]) -> Result<(), Problem> {
+    let Ok((envelope, _)) = RecordHead::read_from_prefix(payload) else {
+        return Err(Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes"));
+    };
+    if envelope.tag != TAG || envelope.kind != KIND_SAMPLE || envelope.size.get() as usize != payload.len() {
+        let problem = Problem::new(0, "a sample's envelope is wrong; the sample is left out");
+        return Err(problem.found(
+            format_args!("{:02x?} {}, {} bytes", envelope.tag, envelope.kind, envelope.size),
+            format!("42 4c 03, kind 0, {} bytes", payload.len()),
+        ));
+    }
+    Ok(())
 }
 
 /// Kind and bytes of the record at `at`.

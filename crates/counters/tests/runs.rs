@@ -1,0 +1,81 @@
+//! Adding a run of raw values at once is the same as adding them one by one.
+
+use proptest::prelude::*;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::{
+    Calculator, CounterType, Intervals, Pairing, RawValue, Series, Statistics, Status, Summary,
+};
+
+fn kinds() -> impl Strategy<Value = CounterType> {
+    let kinds: Vec<_> = CounterType::all().collect();
+    prop::sample::select(kinds)
+}
+
+/// Mostly rising numbers, as counters have them; now and then a step back, an error, an absence, a standstill.
+fn raws() -> impl Strategy<Value = Vec<RawValue>> {
+    let status = prop_oneof![
+        12 => Just(Status::VALID_DATA),
+        1 => Just(Status::NEW_DATA),
+        1 => Just(Status::CSTATUS_INVALID_DATA),
+        1 => Just(Status::NO_INSTANCE),
+    ];
+    let step = prop_oneof![2 => Just(0i64), 8 => 0i64..1_000_000, 1 => -50i64..0, 1 => any::<i64>()];
+    let steps = (step.clone(), step, 0u32..3, status);
+    prop::collection::vec(steps, 0..200).prop_map(|steps| {
+        let (mut first, mut second) = (5i64, 1i64);
+        steps
+            .into_iter()
+            .map(|(n, d, multi_count, status)| {
+                first = first.wrapping_add(n);
+                second = second.wrapping_add(d);
+                RawValue { first, second, multi_count, status }
+            })
+            .collect()
+    })
+}
+
+fn at(number: usize, wobble: &[i8]) -> Moment {
+    let wobble = wobble.get(number % wobble.len().max(1)).copied().unwrap_or_default();
+    Moment { utc: FileTime(1_000_000 + 100 * number as i64 + i64::from(wobble)), bias_minutes: 60 }
+}
+
+fn summary(series: &Series) -> Summary {
+    series.statistics().summary()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_run_equals_its_values(
+        kind in kinds(),
+        time_base in prop_oneof![4 => Just(10_000_000i64), 1 => -1i64..=1],
+        intervals in prop::sample::select(vec![Intervals::All, Intervals::Active]),
+        raws in raws(),
+        wobble in prop::collection::vec(any::<i8>(), 1..9),
+        run_lengths in prop::collection::vec(1usize..40, 1..9),
+        pairings in prop::collection::vec(
+            prop::sample::select(vec![Pairing::Continues, Pairing::NewLog, Pairing::Broken]), 1..9),
+    ) {
+        let calculator = Calculator::new(kind, time_base);
+        let new = || Series::new(Statistics::new(kind.formula(), intervals, None));
+        let (mut one_by_one, mut in_runs) = (new(), new());
+        let mut from = 0;
+        for (number, length) in run_lengths.iter().cycle().enumerate() {
+            let to = (from + length).min(raws.len());
+            let run = || raws[from..to].iter().zip(from..).map(|(raw, number)| (raw, at(number, &wobble)));
+            let pairing = pairings[number % pairings.len()];
+            in_runs.add_run(&calculator, run(), pairing);
+            let mut one_pairing = pairing;
+            for (raw, at) in run() {
+                one_by_one.add(&calculator, raw, at, one_pairing);
+                one_pairing = Pairing::Continues;
+            }
+            from = to;
+            if from == raws.len() {
+                break;
+            }
+        }
+        prop_assert_eq!(summary(&one_by_one), summary(&in_runs));
+    }
+}

@@ -1,0 +1,219 @@
+//! A recorder that is killed: what it flushed is in the file, whatever else it was writing.
+
+mod made;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+
+use made::rewritten::samples_of;
+use made::shown::{read, try_read};
+use made::{Entry, Made, multi, single};
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_logs::LogWriter;
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+
+const LOG: &str = "TACHO_TEST_CRASH_LOG";
+
+/// Samples that differ in length: `count` times one single and up to 30 instances.
+fn samples(count: i64) -> Vec<Sample> {
+    let names: Vec<_> = (0..30).map(|n| format!("instance {n}")).collect();
+    let mut made = Made::new(0x10000);
+    made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
+    for n in 0..count {
+        let rows: Vec<_> =
+            names.iter().take((n * 7 % 31) as usize).map(|name| (name.as_str(), n, -1)).collect();
+        made.sample(n, &[single(n, n, -1), multi(n, &rows)]);
+    }
+    samples_of(&made.file())
+}
+
+fn options(buffer_bytes: usize) -> BlgWriterOptions {
+    BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(TimeZone::utc()) }
+}
+
+/// Not a test by itself: what the killed process does.
+#[test]
+fn the_process_to_be_killed() {
+    let Some(path) = std::env::var_os(LOG) else { return };
+    let buffer_bytes = if path.to_string_lossy().ends_with("0.blg") { 1024 } else { 0x10000 };
+    let samples = samples(400);
+    let out = File::create(Path::new(&path)).expect("a writable folder");
+    let mut writer = BlgWriter::new(out, options(buffer_bytes)).expect("options");
+    let mut stdout = std::io::stdout();
+    for number in 1.. {
+        writer.write(&samples[number % samples.len()]).expect("written");
+        writer.flush().expect("flushed");
+        // In one write, so that a line is whole or not there.
+        stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent that listens");
+    }
+}
+
+#[test]
+fn killed_at_any_moment() {
+    let samples = samples(400);
+    let expected: Vec<_> = samples.iter().map(made::shown::show).collect();
+    let tests = std::env::current_exe().expect("this binary");
+    for round in 0..20_u64 {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-{round}.blg"));
+        let mut child = Command::new(&tests)
+            .args(["--exact", "the_process_to_be_killed", "--nocapture"])
+            .env(LOG, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("this binary runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut flushed = 0;
+        let mut hear = |line: Option<std::io::Result<String>>| match line {
+            Some(Ok(line)) => {
+                flushed = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).unwrap_or(flushed);
+                Some(flushed)
+            }
+            _ => None,
+        };
+        // It is killed somewhere after the sample of this number.
+        let least = 1 + round * round * 7 % 331;
+        while hear(lines.next()).is_some_and(|flushed| flushed < least) {}
+        child.kill().expect("a running child");
+        child.wait().expect("a child");
+        while hear(lines.next()).is_some() {}
+        assert!(flushed >= least, "the child ended early");
+
+        let shown = read(&std::fs::read(&path).expect("the log"));
+        assert!(shown.samples.len() as u64 >= flushed, "{} of {flushed} samples", shown.samples.len());
+        assert!(shown.samples.len() as u64 <= flushed + 2, "no more than was written");
+        for (number, sample) in shown.samples.iter().enumerate() {
+            assert_eq!(*sample, expected[(number + 1) % expected.len()]);
+        }
+        std::fs::remove_file(&path).expect("the log");
+    }
+}
+
+/// Where in the file, and which bytes.
+type Written = (u64, Vec<u8>);
+
+/// Keeps every write. Shared, so that it can be looked at while the writer has it.
+#[derive(Clone, Default)]
+struct Recorder {
+    at: u64,
+    writes: Rc<RefCell<Vec<Written>>>,
+}
+
+impl Write for Recorder {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.writes.borrow_mut().push((self.at, bytes.to_vec()));
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Recorder {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let SeekFrom::Start(at) = to else { panic!("the writer knows where it is") };
+        self.at = at;
+        Ok(at)
+    }
+}
+
+/// Writes samples, flushing after each where `flushes`, and reads what is there after every single byte.
+#[track_caller]
+fn cut_everywhere(samples: &[Sample], flushes: bool) {
+    let recorder = Recorder::default();
+    // For each sample: how many writes had been made when it was flushed.
+    let mut flushed = Vec::new();
+    let mut writer = BlgWriter::new(recorder.clone(), options(1024)).expect("options");
+    for sample in samples {
+        writer.write(sample).expect("written");
+        if flushes {
+            writer.flush().expect("flushed");
+            flushed.push(recorder.writes.borrow().len());
+        }
+    }
+    writer.finish().expect("finished");
+    let writes = recorder.writes.borrow();
+
+    let mut file: Vec<u8> = Vec::new();
+    let whole = {
+        let mut whole = Vec::new();
+        for (at, bytes) in writes.iter() {
+            place(&mut whole, *at, bytes);
+        }
+        read(&whole)
+    };
+    assert_eq!(whole.samples.len(), samples.len());
+    assert!(whole.problems.is_empty(), "{:?}", whole.problems);
+    for (number, (at, bytes)) in writes.iter().enumerate() {
+        let safe = flushed.iter().filter(|&&writes| writes <= number).count();
+        for (offset, byte) in bytes.iter().enumerate() {
+            place(&mut file, at + offset as u64, &[*byte]);
+            let shown = match try_read(&file) {
+                Ok(shown) => shown,
+                Err(error) => {
+                    assert!(safe == 0 && error.is_corrupt(), "write {number}, byte {offset}: {error}");
+                    continue;
+                }
+            };
+            assert!(
+                shown.samples.len() >= safe,
+                "write {number}, byte {offset}: {} of {safe} samples",
+                shown.samples.len()
+            );
+            assert!(whole.samples.starts_with(&shown.samples), "write {number}, byte {offset}: {shown:#?}");
+        }
+    }
+}
+
+fn place(file: &mut Vec<u8>, at: u64, bytes: &[u8]) {
+    let end = at as usize + bytes.len();
+    if file.len() < end {
+        // As a file system does where a writer leaves a gap.
+        file.resize(end, 0);
+    }
+    file[at as usize..end].copy_from_slice(bytes);
+}
+
+#[test]
+fn cut_after_every_byte_of_multi_records() {
+    // The 5th and 9th samples take several parts over several buffers.
+    cut_everywhere(&samples(11), true);
+    cut_everywhere(&samples(11), false);
+}
+
+#[test]
+fn cut_after_every_byte_of_block_records() {
+    use made::block::{Block, Counter, Instance, Object};
+    let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
+    let mut made = Made::new(0x10000);
+    made.list(&[Entry::block("Process")]);
+    for n in 0..8 {
+        let rows: Vec<_> = (0..n * 3 % 8).map(|row| Instance::new(&row.to_string(), &[n])).collect();
+        made.sample(n, &[Block::new(n, &[Object::new(230, &[count], &rows)]).record()]);
+    }
+    cut_everywhere(&samples_of(&made.file()), true);
+}
+
+#[test]
+fn a_log_that_was_never_finished_is_whole_up_to_its_flush() {
+    let samples = samples(50);
+    for buffer_bytes in [1024, 0x10000] {
+        let mut file = Cursor::new(Vec::new());
+        let mut writer = BlgWriter::new(&mut file, options(buffer_bytes)).expect("options");
+        for sample in &samples {
+            writer.write(sample).expect("written");
+        }
+        writer.flush().expect("flushed");
+        drop(writer);
+        let shown = read(file.get_ref());
+        assert_eq!(shown.samples.len(), 50);
+        assert_eq!(shown.problems, [""; 0], "a log without its end is not a damaged one");
+    }
+}

@@ -1,0 +1,70 @@
+//! The article on averages: one read of 150 ms, then nine entries without a read.
+
+use tachograph_counters::CounterType;
+use tachograph_counters::set::Counter;
+
+use crate::made::{Made, one, raw};
+use crate::run::Folder;
+
+const PATH: &str = r"\\SERVER\PhysicalDisk(0 C:)\Avg. Disk sec/Read";
+
+fn article() -> Folder {
+    let folder = Folder::new();
+    let counter = Counter::new("Avg. Disk sec/Read", CounterType::AVERAGE_TIMER, 14_318_180);
+    let mut log = Made::new("SERVER").value_of("PhysicalDisk", "0 C:", counter);
+    log.at(0, vec![one(raw(0, 0))]);
+    for second in 1..=10 {
+        log.at(second, vec![one(raw(2_147_727, 1))]);
+    }
+    log.write(&folder.path("article.blg"));
+    folder
+}
+
+#[test]
+fn the_average_is_that_of_the_one_read() {
+    let folder = article();
+    let rows = folder.stats(&["article.blg"]);
+    let figures = ["average", "average_kind", "last", "minimum", "maximum", "values", "errors", "unit"];
+    let figures = figures.map(|key| rows[0][key].to_string());
+    assert_eq!(figures, ["0.15", r#""raw""#, "0", "0", "0.15", "10", "0", r#""seconds""#]);
+    assert_eq!(
+        folder.prints(["stats", "article.blg"]),
+        "counter                                         unit     last  average  minimum  maximum  p50   p95   p99  values  errors\n\
+         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read  seconds     0     0.15        0     0.15    0  0.15  0.15      10       0\n"
+    );
+}
+
+#[test]
+fn through_csv_it_is_arithmetic_and_says_so() {
+    let folder = article();
+    folder.relog(["article.blg", "-f", "csv", "-o", "article.csv"]);
+    let nine = (2..=10).map(|second| format!("\"03/05/2024 10:00:{second:02}.000\",\"0\"\r\n"));
+    assert_eq!(
+        folder.text("article.csv"),
+        format!(
+            "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"{PATH}\"\r\n\"03/05/2024 10:00:00.000\",\" \"\r\n\
+             \"03/05/2024 10:00:01.000\",\"0.14999999999999999\"\r\n{}",
+            nine.collect::<String>()
+        )
+    );
+    let rows = folder.stats(&["article.csv"]);
+    assert_eq!((&rows[0]["average_kind"], &rows[0]["average"]), (&"arithmetic".into(), &0.015.into()));
+    assert_eq!(
+        folder.prints(["stats", "article.csv"]),
+        "counter                                         unit  last  average  minimum  maximum  p50   p95   p99  values  errors\n\
+         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read           0   0.015*        0     0.15    0  0.15  0.15      10       0\n\
+         \n\
+         * arithmetic: the log holds displayed values only, so this is their mean, not the average by the counter's type.\n  \
+           The .blg of the same time gives the right one.\n"
+    );
+}
+
+#[test]
+fn only_active_leaves_the_nine_zeros_out() {
+    let folder = article();
+    let rows = folder.stats(&["article.blg", "--only-active"]);
+    let figures = ["average", "minimum", "maximum", "p50", "values"].map(|key| rows[0][key].to_string());
+    assert_eq!(figures, ["0.15", "0.15", "0.15", "0.15", "1"]);
+    let text = folder.prints(["stats", "article.blg", "--only-active"]);
+    assert!(text.ends_with("\nOver intervals with activity only; averages are the same either way.\n"), "{text}");
+}

@@ -1,0 +1,125 @@
+//! `check`: whole logs, damaged ones, and what can be saved.
+
+use crate::made::mixed;
+use crate::run::Folder;
+
+/// A log in small buffers, and how long it is.
+fn in_small_buffers() -> (Folder, usize) {
+    let folder = Folder::new();
+    let mut log = mixed("WEB1", 0, 40);
+    log.buffer_bytes = 1024;
+    log.write(&folder.path("in.blg"));
+    let length = folder.bytes("in.blg").len();
+    (folder, length)
+}
+
+#[test]
+fn a_whole_log() {
+    let (folder, _) = in_small_buffers();
+    assert_eq!(
+        folder.prints(["check", "in.blg"]),
+        "in.blg: whole: BLG, 40 samples from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:39.000+01:00 (39.000 s), \
+         280 raw values, machine WEB1\n"
+    );
+    folder.relog(["in.blg", "-t", "40", "-o", "one.csv"]);
+    assert_eq!(
+        folder.prints(["check", "one.csv"]),
+        "one.csv: whole: CSV, 1 sample from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:00.000+01:00 (0.000 s), \
+         2 raw values, machine WEB1\n"
+    );
+}
+
+#[test]
+fn a_log_that_was_cut_short() {
+    let (folder, length) = in_small_buffers();
+    folder.write("cut.blg", &folder.bytes("in.blg")[..length * 2 / 3 + 100]);
+    let ran = folder.run(["check", "cut.blg"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    let (places, end) = lines.split_at(lines.len() - 2);
+    assert!(!places.is_empty() && places.iter().all(|line| line.starts_with("cut.blg: offset 0x")), "{lines:#?}");
+    assert!(end[0].starts_with(&format!("cut.blg: damaged in {} place", places.len())) && end[0].contains(" samples from "), "{end:?}");
+    assert_eq!(end[1], "'tacho check cut.blg --salvage OUT' writes the samples that are whole");
+}
+
+#[test]
+fn a_damaged_log_is_usable_with_a_notice() {
+    let (folder, length) = in_small_buffers();
+    folder.write("cut.blg", &folder.bytes("in.blg")[..length * 2 / 3 + 100]);
+    for arguments in [
+        &["stats", "cut.blg"][..],
+        &["list", "cut.blg"],
+        &["relog", "cut.blg"],
+        &["relog", "cut.blg", "-o", "-"],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.status, 0, "{arguments:?} {}", ran.stderr);
+        assert!(ran.stderr.starts_with("tacho: cut.blg: ") && ran.stderr.contains(" left out, the first at offset 0x"));
+        assert!(ran.stderr.ends_with("; 'tacho check cut.blg' lists them\n"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(!ran.stdout.is_empty());
+    }
+    let ran = folder.relog(["cut.blg", "-o", "out.blg"]);
+    assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_whole_is_saved() {
+    let (folder, length) = in_small_buffers();
+    let mut bytes = folder.bytes("in.blg");
+    // One buffer in the midst is gone.
+    let middle = length / 2 / 1024 * 1024;
+    bytes[middle..middle + 1024].fill(0xAA);
+    folder.write("bad.blg", bytes);
+    let ran = folder.run(["check", "bad.blg", "--salvage", "saved.blg"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
+    let last = ran.stdout.lines().last().expect("a line");
+    let count = last.strip_prefix("saved.blg: ").and_then(|line| line.strip_suffix(" samples written"));
+    let count: u64 = count.expect("a count").parse().expect("a number");
+    assert!((30..40).contains(&count), "{count}");
+    let checked = folder.prints(["check", "saved.blg"]);
+    assert!(checked.starts_with(&format!("saved.blg: whole: BLG, {count} samples from ")), "{checked}");
+    assert_eq!(folder.stats(&["saved.blg"]), folder.stats(&["bad.blg"]));
+
+    let again = folder.run(["check", "bad.blg", "--salvage", "saved.blg"]);
+    assert_eq!(
+        (again.status, again.stderr.as_str()),
+        (2, "tacho: saved.blg exists: give -y to overwrite it, or another name\n")
+    );
+    assert_eq!(folder.run(["check", "bad.blg", "--salvage", "saved.blg", "-y"]).status, 1);
+    assert_eq!(folder.run(["check", "bad.blg", "--salvage", "saved.csv"]).status, 1);
+    assert!(folder.text("saved.csv").starts_with("\"(PDH-CSV 4.0)"));
+}
+
+#[test]
+fn a_whole_log_may_be_saved_too() {
+    let (folder, _) = in_small_buffers();
+    let printed = folder.prints(["check", "in.blg", "--salvage", "copy.blg"]);
+    assert!(printed.ends_with("copy.blg: 40 samples written\n"), "{printed}");
+    assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
+}
+
+#[test]
+fn a_damaged_text() {
+    let (folder, _) = in_small_buffers();
+    folder.relog(["in.blg", "-o", "in.csv"]);
+    let text = folder.text("in.csv").replacen("10:00:07.000", "seven", 1);
+    folder.write("bad.csv", &text[..text.len() - 20]);
+    let ran = folder.run(["check", "bad.csv", "--salvage", "saved.csv"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert!(lines[0].contains("line 9 has no time, and is left out"), "{lines:#?}");
+    assert!(lines[1].contains("line 41 is cut short, and left out"), "{lines:#?}");
+    assert!(lines[2].starts_with("bad.csv: damaged in 2 places; whole: 38 samples from"), "{lines:#?}");
+    assert!(folder.prints(["check", "saved.csv"]).starts_with("saved.csv: whole: CSV, 38 samples"));
+}
+
+#[test]
+fn nothing_to_save() {
+    let (folder, _) = in_small_buffers();
+    folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
+    let ran = folder.run(["check", "head.blg", "--salvage", "saved.blg"]);
+    assert_eq!(ran.status, 1);
+    assert!(!folder.path("saved.blg").exists());
+    assert!(ran.stderr.is_empty() || ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}

@@ -1,0 +1,130 @@
+//! Several logs of one machine are one stretch of time.
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
+use crate::run::{Folder, row};
+
+const CALLS: &str = r"\System\System Calls/sec";
+
+/// A rate's log: a raw value per second from `from` on.
+fn calls(from: i64, values: &[i64]) -> Made {
+    let mut log = Made::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+    for (second, &value) in (from..).zip(values) {
+        log.at(second, vec![one(raw(value, second * TICKS))]);
+    }
+    log
+}
+
+#[test]
+fn the_pair_across_two_files_counts() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
+    calls(3, &[60, 100]).write(&folder.path("2.blg"));
+    let rows = folder.stats(&["2.blg", "1.blg"]);
+    assert_eq!((&rows[0]["values"], &rows[0]["average"]), (&4.into(), &25.into()));
+    assert_eq!(rows[0]["errors"], 0);
+}
+
+#[test]
+fn a_negative_difference_across_files_is_no_pair_and_no_error() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
+    calls(3, &[5, 45]).write(&folder.path("2.blg"));
+    let rows = folder.stats(&["1.blg", "2.blg"]);
+    let figures = ["values", "errors", "minimum", "maximum"].map(|key| rows[0][key].to_string());
+    assert_eq!(figures, ["3", "0", "10", "40"]);
+}
+
+#[test]
+fn another_start_of_the_machine_is_no_pair() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
+    let mut second = calls(3, &[60, 100]);
+    second.boot_time = Some(FileTime(START + 2 * TICKS));
+    let mut after = Made::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+    after.boot_time = second.boot_time;
+    after.at(3, vec![one(raw(60, 3 * TICKS))]).at(4, vec![one(raw(100, 4 * TICKS))]);
+    after.write(&folder.path("2.blg"));
+    let rows = folder.stats(&["1.blg", "2.blg"]);
+    assert_eq!((&rows[0]["values"], &rows[0]["maximum"]), (&3.into(), &40.into()));
+    folder.relog(["1.blg", "2.blg", "-o", "both.csv"]);
+    let text = folder.text("both.csv");
+    assert_eq!(text.lines().nth(4), Some("\"03/05/2024 10:00:03.000\",\" \""), "{text}");
+}
+
+#[test]
+fn overlapping_files_are_put_in_order() {
+    let folder = Folder::new();
+    let mut even = calls(0, &[]);
+    let mut odd = calls(0, &[]);
+    for second in 0..6 {
+        let log = if second % 2 == 0 { &mut even } else { &mut odd };
+        log.at(second, vec![one(raw(second * second, second * TICKS))]);
+    }
+    even.write(&folder.path("even.blg"));
+    odd.write(&folder.path("odd.blg"));
+    folder.relog(["odd.blg", "even.blg", "-o", "all.csv"]);
+    let text = folder.text("all.csv");
+    let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
+    assert_eq!(cells, [r#"" ""#, r#""1""#, r#""3""#, r#""5""#, r#""7""#, r#""9""#]);
+    let rows = folder.stats(&["odd.blg", "even.blg"]);
+    assert_eq!((&rows[0]["values"], &rows[0]["average"]), (&5.into(), &5.into()));
+}
+
+#[test]
+fn equal_times_are_an_error_that_names_both_files() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
+    calls(2, &[30, 40]).write(&folder.path("2.blg"));
+    let expected = "1.blg and 2.blg both hold a sample of the same machine at 2024-03-05T10:00:02.000+01:00: leave one \
+                    of them out, or cut them apart with -b and -e";
+    folder.run(["stats", "1.blg", "2.blg"]).refused(1, expected);
+    folder.run(["relog", "2.blg", "1.blg", "-o", "x.csv"]).refused(
+        1,
+        &expected.replace("1.blg and 2.blg", "2.blg and 1.blg"),
+    );
+    assert_eq!(folder.names(), ["1.blg", "2.blg"]);
+    folder.run(["stats", "1.blg", "1.blg"]).refused(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
+}
+
+#[test]
+fn different_counters_are_a_union_with_blanks() {
+    let folder = Folder::new();
+    calls(0, &[0, 10]).write(&folder.path("calls.blg"));
+    let mut memory = Made::new("web1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    memory.at_half(7).write(&folder.path("memory.blg"));
+    folder.relog(["calls.blg", "memory.blg", "-o", "-"]);
+    assert_eq!(
+        folder.prints(["relog", "calls.blg", "memory.blg", "-o", "-"]),
+        "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\System\\System Calls/sec\",\
+         \"\\\\web1\\Memory\\Available Bytes\"\r\n\
+         \"03/05/2024 10:00:00.000\",\" \",\" \"\r\n\
+         \"03/05/2024 10:00:00.500\",\" \",\"7\"\r\n\
+         \"03/05/2024 10:00:01.000\",\"10\",\" \"\r\n"
+    );
+    let rows = folder.stats(&["calls.blg", "memory.blg"]);
+    assert_eq!(row(&rows, CALLS)["values"], 1);
+    assert_eq!(row(&rows, r"\Memory\Available Bytes")["last"], 7);
+}
+
+#[test]
+fn a_log_without_samples_beside_others_changes_nothing() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 3).write(&folder.path("full.blg"));
+    folder.relog(["full.blg", "-o", "full.csv"]);
+    folder.write("empty.csv", folder.text("full.csv").lines().next().expect("a header"));
+    folder.run(["stats", "empty.csv"]).refused(1, "empty.csv: no sample in it; 'tacho list FILE' shows what a log covers");
+    assert_eq!(folder.stats(&["empty.csv", "full.blg"]), folder.stats(&["full.blg"]));
+    folder.relog(["empty.csv", "full.blg", "-o", "both.csv"]);
+    assert_eq!(folder.text("both.csv").lines().count(), 4);
+}
+
+impl Made {
+    /// One sample half a second after the start.
+    fn at_half(&mut self, value: i64) -> &mut Self {
+        let at = self.zone.utc_to_moment(FileTime(START + TICKS / 2));
+        self.at_moment(at, vec![one(raw(value, 0))])
+    }
+}

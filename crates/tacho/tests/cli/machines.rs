@@ -1,0 +1,101 @@
+//! Logs of several machines.
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::CounterType;
+use tachograph_counters::time_zone::TimeZone;
+
+use crate::made::{Made, START, TICKS, counter, one, raw};
+use crate::run::{Folder, row};
+
+/// A rate's log with samples at the given tenths of a second.
+fn calls(machine: &str, samples: &[(i64, i64)]) -> Made {
+    let mut log = Made::new(machine).value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+    for &(tenth, value) in samples {
+        let utc = FileTime(START + tenth * TICKS / 10);
+        let at = log.zone.utc_to_moment(utc);
+        log.at_moment(at, vec![one(raw(value, tenth * TICKS / 10))]);
+    }
+    log
+}
+
+fn two_machines() -> Folder {
+    let folder = Folder::new();
+    calls("WEB1", &[(0, 0), (10, 10), (20, 30), (30, 60)]).write(&folder.path("web1.blg"));
+    calls("WEB2", &[(0, 0), (7, 70), (18, 400), (22, 500)]).write(&folder.path("web2.blg"));
+    folder
+}
+
+#[test]
+fn statistics_have_rows_for_each_machine() {
+    let folder = two_machines();
+    let rows = folder.stats(&["web2.blg", "web1.blg"]);
+    let shown = |key: &str| rows.iter().map(|row| row[key].to_string()).collect::<Vec<_>>();
+    assert_eq!(shown("machine"), [r#""WEB1""#, r#""WEB2""#]);
+    assert_eq!(shown("average")[0], "20");
+    assert_eq!(shown("values"), ["3", "3"]);
+}
+
+#[test]
+fn across_machines_merges_equal_paths() {
+    let folder = two_machines();
+    let rows = folder.stats(&["web2.blg", "web1.blg", "--across", "machines"]);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["path"], r"\System\System Calls/sec");
+    assert_eq!(rows[0]["machine"], serde_json::Value::Null);
+    // 560 calls in 5.2 seconds of machine time; the last is of WEB1, whose log ends later.
+    assert_eq!(rows[0]["average"].to_string(), (560.0 / 5.2_f64).to_string());
+    assert_eq!((&rows[0]["values"], &rows[0]["last"]), (&6.into(), &30.into()));
+    let turned = folder.stats(&["web1.blg", "web2.blg", "--across", "machines"]);
+    assert_eq!(turned, rows);
+}
+
+#[test]
+fn side_by_side_the_first_gives_the_clock() {
+    let folder = two_machines();
+    // At 1.0 the sample of 0.7 is near enough, at 2.0 that of 1.8; at 3.0 that of 2.2 is not.
+    assert_eq!(
+        folder.prints(["relog", "web1.blg", "web2.blg", "-o", "-"]),
+        "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\System\\System Calls/sec\",\
+         \"\\\\WEB2\\System\\System Calls/sec\"\r\n\
+         \"03/05/2024 10:00:00.000\",\" \",\" \"\r\n\
+         \"03/05/2024 10:00:01.000\",\"10\",\"100\"\r\n\
+         \"03/05/2024 10:00:02.000\",\"20\",\"300\"\r\n\
+         \"03/05/2024 10:00:03.000\",\"30\",\" \"\r\n"
+    );
+    let turned = folder.prints(["relog", "web2.blg", "web1.blg", "-o", "-"]);
+    assert!(turned.contains("\"03/05/2024 10:00:00.700\",\"100\",\" \"\r\n"), "{turned}");
+}
+
+#[test]
+fn side_by_side_in_one_blg() {
+    let folder = two_machines();
+    folder.relog(["web1.blg", "web2.blg", "-o", "both.blg"]);
+    let rows = folder.stats(&["both.blg"]);
+    assert_eq!(row(&rows, r"\\WEB1\System\System Calls/sec")["values"], 3);
+    assert_eq!(row(&rows, r"\\WEB2\System\System Calls/sec")["values"], 2);
+    let text = folder.prints(["relog", "both.blg", "-o", "-"]);
+    assert_eq!(text, folder.prints(["relog", "web1.blg", "web2.blg", "-o", "-"]));
+    let listed = folder.prints(["relog", "both.blg"]);
+    assert!(listed.contains(r"machine   \\WEB1, \\WEB2"), "{listed}");
+}
+
+#[test]
+fn each_machine_has_the_window_in_its_own_local_time() {
+    let folder = Folder::new();
+    let values: Vec<_> = (0..10).map(|second| (second * 10, second * 5)).collect();
+    calls("PARIS", &values).write(&folder.path("paris.blg"));
+    let mut london = calls("LONDON", &[]);
+    london.zone = TimeZone::fixed("GMT Standard Time", 0);
+    // One hour of UTC later, so that local times are equal.
+    for (second, value) in &values {
+        let utc = FileTime(START + 3600 * TICKS + second * TICKS / 10);
+        let at = london.zone.utc_to_moment(utc);
+        london.at_moment(at, vec![one(raw(*value, second * TICKS / 10))]);
+    }
+    london.write(&folder.path("london.blg"));
+    for order in [["paris.blg", "london.blg"], ["london.blg", "paris.blg"]] {
+        let rows = folder.stats(&[&order[..], &["-b", "3/5/2024 10:00:03", "-e", "3/5/2024 10:00:06"]].concat());
+        let values: Vec<_> = rows.iter().map(|row| row["values"].to_string()).collect();
+        assert_eq!(values, ["3", "3"], "{rows:#?}");
+    }
+}

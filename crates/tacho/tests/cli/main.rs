@@ -1,0 +1,25 @@
+//! The command `tacho` as its users run it: standard output, standard error and exit status, over logs made here.
+//!
+//! Tests over real logs run where the environment variable TACHO_CORPUS names their folder.
+
+mod append;
+mod article;
+mod check;
+mod corpus;
+mod documents;
+mod files;
+mod hexadecimal;
+mod instances;
+mod list;
+mod machines;
+mod made;
+mod output;
+mod path_files;
+mod processes;
+mod refusals;
+mod relog;
+mod run;
+mod select;
+mod split;
+mod stats;
+mod times;

@@ -1,0 +1,173 @@
+//! Where results go: files that appear when they are whole, devices, pipes, interrupts.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::made::mixed;
+use crate::run::{Folder, Ran};
+
+fn small() -> Folder {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
+    folder
+}
+
+#[test]
+fn an_existing_file_is_overwritten_with_y_only() {
+    let folder = small();
+    folder.write("out.csv", "mine");
+    folder
+        .run(["relog", "in.blg", "-o", "out.csv"])
+        .refused(2, "out.csv exists: give -y to overwrite it, or another name");
+    assert_eq!(folder.text("out.csv"), "mine");
+    folder.relog(["in.blg", "-o", "out.csv", "-y"]);
+    assert!(folder.text("out.csv").starts_with("\"(PDH-CSV 4.0)"));
+    assert_eq!(folder.names(), ["in.blg", "out.csv"]);
+}
+
+#[test]
+fn a_failure_leaves_the_file_as_it_was() {
+    let folder = small();
+    folder.relog(["in.blg", "-o", "in.csv"]);
+    folder.write("out.blg", "mine");
+    folder.run(["relog", "in.csv", "-y", "-o", "out.blg"]).refused(
+        1,
+        "out.blg: a BLG holds raw values, and 'Available Bytes' has formatted ones (from a text log): write CSV or TSV \
+         instead",
+    );
+    assert_eq!(folder.text("out.blg"), "mine");
+    assert_eq!(folder.names(), ["in.blg", "in.csv", "out.blg"]);
+}
+
+#[test]
+fn the_output_may_be_the_input() {
+    let folder = small();
+    let before = folder.stats(&["in.blg"]);
+    folder.run(["relog", "in.blg", "-o", "in.blg"]).refused(
+        2,
+        "in.blg exists: give -y to overwrite it, or another name",
+    );
+    folder.relog(["in.blg", "-y", "-o", "in.blg"]);
+    assert_eq!(folder.stats(&["in.blg"]), before);
+    folder.relog(["in.blg", "-y", "-c", r"\System\*", "-o", "in.blg"]);
+    assert_eq!(folder.stats(&["in.blg"]).len(), 1);
+}
+
+#[test]
+fn folders_are_no_outputs() {
+    let folder = small();
+    folder.run(["relog", "in.blg", "-o", "."]).refused(2, ".: this is a folder");
+    folder
+        .run(["relog", "in.blg", "-o", "none/out.csv"])
+        .refused(1, "none/out.csv: its folder does not exist; make it first");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link() {
+    let folder = small();
+    folder.write("real.csv", "old");
+    std::os::unix::fs::symlink("real.csv", folder.path("link.csv")).expect("a link");
+    folder.relog(["in.blg", "-y", "-o", "link.csv"]);
+    assert!(folder.path("link.csv").is_symlink());
+    assert!(folder.text("real.csv").starts_with("\"(PDH-CSV 4.0)"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = small();
+    let locked = folder.path("locked");
+    std::fs::create_dir(&locked).expect("a folder");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o555)).expect("permissions");
+    if std::fs::write(locked.join("probe"), "").is_ok() {
+        eprintln!("left out: this user may write everywhere");
+        return;
+    }
+    folder
+        .run(["relog", "in.blg", "-o", "locked/out.csv"])
+        .refused(1, "locked/out.csv: Permission denied (os error 13)");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error_that_names_it() {
+    let folder = small();
+    for format in ["csv", "tsv", "json", "bin"] {
+        folder
+            .run(["relog", "in.blg", "-f", format, "-o", "/dev/full"])
+            .refused(1, "/dev/full: No space left on device (os error 28)");
+    }
+    for arguments in [
+        &["list", "in.blg"][..],
+        &["stats", "in.blg"],
+        &["stats", "-f", "json", "in.blg"],
+        &["relog", "in.blg"],
+        &["relog", "in.blg", "-o", "-"],
+        &["check", "in.blg"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+        let output = folder.command(arguments).stdout(full).output().expect("the command starts");
+        let what = if arguments.ends_with(&["-"]) { "standard output" } else { "the output could not be written" };
+        Ran::from(output).refused(1, &format!("{what}: No space left on device (os error 28)"));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20_000).write(&folder.path("long.blg"));
+    for format in ["csv", "json"] {
+        let mut child = folder
+            .command(["relog", "long.blg", "-f", format, "-o", "-"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut line).expect("a line");
+        drop(stdout);
+        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{line}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn standard_error_that_nobody_reads_is_no_failure() {
+    let folder = small();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = folder.command(["relog", "in.blg", "-o", "out.csv"]).stderr(writer).output();
+    assert_eq!(output.expect("the command starts").status.code(), Some(0));
+    assert!(folder.path("out.csv").is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_partial_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::new();
+    mixed("WEB1", 0, 1000).write(&folder.path("1.blg"));
+    folder.write("out.csv", "mine");
+    // The second input is a pipe that never says anything: the command waits in the midst of its work.
+    let pipe = folder.path("2.blg");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let child = folder
+        .command(["relog", "1.blg", "2.blg", "-y", "-o", "out.csv"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    // Opens once the command has opened the other end, after it began its output.
+    let writer = std::fs::OpenOptions::new().write(true).open(&pipe).expect("the pipe");
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let status = child.wait_with_output().expect("an end").status;
+    drop(writer);
+    assert!(status.code() == Some(130) || status.signal() == Some(2), "{status:?}");
+    assert_eq!(folder.names(), ["1.blg", "2.blg", "out.csv"]);
+    assert_eq!(folder.text("out.csv"), "mine");
+}

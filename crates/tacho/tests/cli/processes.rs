@@ -1,0 +1,80 @@
+//! Names that pass from one process to another: `ID Process` tells.
+
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, TICKS, counter, raw, rows};
+use crate::run::{Folder, Ran, row};
+
+/// Two processes of one name; the first ends after 10:00:02, and the second is renumbered.
+///
+/// Processor time of number 100: 0, 1, 2 s; of number 200: 10, 10.5, 11, 11.5, 12 s.
+fn renumbered() -> Folder {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1")
+        .column("Process", counter("ID Process", CounterType::RAWCOUNT))
+        .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
+    let time = |second: i64, tenths: i64| [raw(tenths * TICKS / 10, second * TICKS)];
+    for second in 0..5 {
+        let of_100 = time(second, 10 * second);
+        let of_200 = time(second, 100 + 5 * second);
+        if second < 3 {
+            log.at(
+                second,
+                vec![
+                    rows(&[("svchost", [raw(100, 0)]), ("svchost#1", [raw(200, 0)])]),
+                    rows(&[("svchost", of_100), ("svchost#1", of_200)]),
+                ],
+            );
+        } else {
+            log.at(second, vec![rows(&[("svchost", [raw(200, 0)])]), rows(&[("svchost", of_200)])]);
+        }
+    }
+    log.write(&folder.path("in.blg"));
+    folder
+}
+
+const NOTICE: &str =
+    "tacho: 1 time a name passed to another process (its ID Process changed); no value was made across\n";
+
+#[test]
+fn statistics_break_the_pair_and_say_so() {
+    let folder = renumbered();
+    let ran = folder.run(["stats", "in.blg", "-f", "json"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, NOTICE));
+    let all: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("JSON");
+    let first = row(&all, r"\Process(svchost)\% Processor Time");
+    // Two intervals of the one at 100 %, one of the other at 50 %; the step from 2 s to 11.5 s is none.
+    let figures = ["values", "errors", "minimum", "maximum"].map(|key| first[key].to_string());
+    assert_eq!(figures, ["3", "0", "50", "100"]);
+    assert_eq!(first["average"].to_string(), (250.0 / 3.0_f64).to_string());
+    let second = row(&all, r"\Process(svchost#1)\% Processor Time");
+    assert_eq!((&second["values"], &second["average"]), (&2.into(), &50.into()));
+}
+
+#[test]
+fn the_identity_is_known_also_where_only_another_counter_is_chosen() {
+    let folder = renumbered();
+    let ran = folder.run(["stats", "in.blg", "-f", "csv", "-c", r"\Process(svchost)\% Processor Time"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, NOTICE));
+    assert_eq!(ran.stdout.lines().nth(1).expect("a row").split(',').nth(10), Some("3"));
+}
+
+#[test]
+fn text_keeps_windows_pairing() {
+    let folder = renumbered();
+    let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Process(svchost)\% Processor Time"]);
+    let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
+    assert_eq!(cells, [r#"" ""#, r#""100""#, r#""100""#, r#""950""#, r#""50""#]);
+}
+
+#[test]
+fn nothing_is_said_where_nothing_was_renumbered() {
+    let folder = renumbered();
+    let ran = folder.run(["stats", "in.blg", "-e", "2024-03-05T10:00:03"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    folder.relog(["in.blg", "-b", "2024-03-05T10:00:03", "-o", "2.blg"]);
+    // The baseline that the cut log begins with is of another process than what follows.
+    assert_eq!(folder.run(["stats", "2.blg"]), Ran { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) });
+    let rows = folder.stats(&["2.blg"]);
+    assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
+}

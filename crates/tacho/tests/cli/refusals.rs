@@ -1,0 +1,90 @@
+//! What is no log, or not to be used as one: one line each, with file and remedy.
+
+use crate::made::mixed;
+use crate::run::Folder;
+
+const COMMANDS: [&str; 4] = ["list", "stats", "relog", "check"];
+
+#[test]
+fn what_is_no_log() {
+    let folder = Folder::new();
+    folder.write("empty.blg", "");
+    folder.write("notes.txt", "Remember the milk.");
+    std::fs::create_dir(folder.path("folder")).expect("a folder");
+    for command in COMMANDS {
+        folder.run([command, "none.blg"]).refused(1, "none.blg: No such file or directory (os error 2)");
+        folder.run([command, "empty.blg"]).refused(1, "empty.blg: the file is empty");
+        folder.run([command, "folder"]).refused(1, "folder: this is a folder, not a log");
+        folder.run([command, "notes.txt"]).refused(
+            1,
+            "notes.txt: no performance log: it starts with 'Remember the milk.' (a text); a CSV log starts with \
+             \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\"",
+        );
+    }
+    folder.run(["stats", "none.blg", "notes.txt"]).refused(1, "none.blg: No such file or directory (os error 2)");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_without_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
+    std::fs::set_permissions(folder.path("in.blg"), std::fs::Permissions::from_mode(0)).expect("permissions");
+    if std::fs::read(folder.path("in.blg")).is_ok() {
+        eprintln!("left out: this user may read everything");
+        return;
+    }
+    for command in COMMANDS {
+        folder.run([command, "in.blg"]).refused(1, "in.blg: Permission denied (os error 13)");
+    }
+}
+
+#[test]
+fn wrong_calls_have_status_2() {
+    let folder = Folder::new();
+    for arguments in [&[][..], &["stats"], &["list"], &["check"], &["relog"], &["stats", "--nonsense", "x"], &["chart"]] {
+        let ran = folder.run(arguments.iter().copied());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains("Usage: tacho"), "{arguments:?} {}", ran.stderr);
+    }
+}
+
+#[test]
+fn help_in_both_forms() {
+    let folder = Folder::new();
+    let help = folder.prints(["relog", "--help"]);
+    assert_eq!(folder.prints(["relog", "/?"]), help);
+    for option in [
+        "-c, --counter <PATH>",
+        "--counter-file <FILE>",
+        "(-cf)",
+        "-b, --begin <TIME>",
+        "-e, --end <TIME>",
+        "-t, --every <N>",
+        "-a, --append",
+        "-y, --yes",
+        "-q, --query",
+        "-f, --format <FORMAT>",
+        "-o, --output <FILE>",
+        "--config <FILE>",
+    ] {
+        assert!(help.contains(option), "{option} in {help}");
+    }
+    assert!(folder.prints(["--version"]).starts_with("tacho "));
+}
+
+#[test]
+fn a_window_without_samples() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
+    let line = "in.blg: no sample in this window of time; 'tacho list FILE' shows what a log covers";
+    for window in [["-b", "2025-01-01"], ["-e", "2023-01-01"]] {
+        folder.run([&["stats", "in.blg"][..], &window].concat()).refused(1, line);
+        folder.run([&["stats", "in.blg", "-c", r"\Memory\*"][..], &window].concat()).refused(1, line);
+        for output in ["out.blg", "out.csv", "-"] {
+            folder.run([&["relog", "in.blg", "-o", output][..], &window].concat()).refused(1, line);
+        }
+    }
+    assert_eq!(folder.names(), ["in.blg"]);
+}

@@ -1,0 +1,195 @@
+//! `relog`: formats, thinning out, summaries.
+
+use serde_json::Value;
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, counter, mixed, one, raw, rows};
+use crate::run::Folder;
+
+fn small() -> Folder {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
+    folder
+}
+
+const CSV_START: &str = "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\Memory\\Available Bytes\",";
+
+#[test]
+fn the_whole_text() {
+    let folder = small();
+    let csv = concat!(
+        r#""(PDH-CSV 4.0) (W. Europe Standard Time)(-60)","\\WEB1\Memory\Available Bytes","\\WEB1\Memory\% Committed Bytes In Use","\\WEB1\System\Context Switches/sec","\\WEB1\PhysicalDisk(0 C:)\Avg. Disk sec/Read","\\WEB1\Processor(0)\% Processor Time","\\WEB1\Processor(1)\% Processor Time","\\WEB1\Processor(_Total)\% Processor Time""#,
+        "\r\n",
+        r#""03/05/2024 10:00:00.000","4000000","30.927835051546392"," "," "," "," "," ""#,
+        "\r\n",
+        r#""03/05/2024 10:00:01.000","4001024","31.958762886597935","1001","0.0023333666666666667","69.969999999999999","19.920000000000005","49.950000000000003""#,
+        "\r\n",
+    );
+    let text = folder.prints(["relog", "in.blg", "-o", "-"]);
+    assert!(text.starts_with(csv), "{text}");
+    assert_eq!(text.lines().count(), 5);
+    let tabs = folder.prints(["relog", "in.blg", "-o", "-", "-f", "tsv"]);
+    assert_eq!(tabs, text.replace("PDH-CSV", "PDH-TSV").replace("\",\"", "\"\t\""));
+}
+
+#[test]
+fn the_format_is_that_of_the_extension_unless_it_is_given() {
+    let folder = small();
+    for (name, format, start) in [
+        ("a.csv", None, CSV_START.as_bytes()),
+        ("a.CSV", None, CSV_START.as_bytes()),
+        ("a.tsv", None, b"\"(PDH-TSV 4.0)"),
+        ("a.json", None, b"{\"time\":"),
+        ("a.jsonl", None, b"{\"time\":"),
+        ("a.blg", None, &[0, 0, 1, 0]),
+        ("a.log", None, &[0, 0, 1, 0]),
+        ("b.blg", Some("csv"), CSV_START.as_bytes()),
+        ("b.csv", Some("BIN"), &[0, 0, 1, 0]),
+        ("c.csv", Some("Tsv"), b"\"(PDH-TSV 4.0)"),
+        ("d", Some("blg"), &[0, 0, 1, 0]),
+    ] {
+        let mut arguments = vec!["in.blg", "-o", name];
+        arguments.extend(format.iter().flat_map(|format| ["-f", format]));
+        folder.relog(arguments);
+        assert!(folder.bytes(name).starts_with(start), "{name}");
+    }
+    let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.starts_with("error: invalid value 'SQL' for '--format <FORMAT>'"), "{}", ran.stderr);
+    folder.run(["relog", "in.blg", "-f", "bin", "-o", "-"]).refused(
+        2,
+        "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+    );
+}
+
+#[test]
+fn json_has_a_line_per_sample() {
+    let folder = small();
+    let text = folder.prints(["relog", "in.blg", "-o", "-", "-f", "json"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0]["time"], "2024-03-05T10:00:00.000+01:00");
+    let values = |line: &Value| line["values"].as_object().expect("an object").clone();
+    assert!(lines.iter().all(|line| values(line).len() == 7));
+    assert_eq!(lines[0]["values"][r"\\WEB1\Memory\Available Bytes"], 4_000_000);
+    assert_eq!(lines[0]["values"][r"\\WEB1\System\Context Switches/sec"], Value::Null);
+    assert_eq!(lines[1]["values"][r"\\WEB1\Processor(0)\% Processor Time"], 69.97);
+}
+
+#[test]
+fn a_blg_copied_reads_equal() {
+    let folder = small();
+    folder.relog(["in.blg", "-o", "copy.blg"]);
+    assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
+    assert_eq!(folder.prints(["relog", "copy.blg", "-o", "-"]), folder.prints(["relog", "in.blg", "-o", "-"]));
+    let (copy, original) = (folder.prints(["list", "copy.blg"]), folder.prints(["list", "in.blg"]));
+    assert_eq!(copy.split_once('\n').expect("lines").1, original.split_once('\n').expect("lines").1);
+}
+
+#[test]
+fn a_text_copied_is_the_same_byte_for_byte() {
+    let folder = small();
+    for extension in ["csv", "tsv"] {
+        let (first, second) = (format!("1.{extension}"), format!("2.{extension}"));
+        folder.relog(["in.blg", "-o", &first]);
+        folder.relog([&first, "-o", &second]);
+        assert_eq!(folder.text(&first), folder.text(&second));
+    }
+    folder.relog(["1.csv", "-o", "3.tsv"]);
+    assert_eq!(folder.text("3.tsv"), folder.text("1.tsv"));
+}
+
+#[test]
+fn every_nth_sample() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
+    for (n, seconds) in [("1", (0..10).collect::<Vec<_>>()), ("3", vec![0, 3, 6, 9]), ("100", vec![0])] {
+        let text = folder.prints(["relog", "in.blg", "-t", n, "-o", "-"]);
+        let times: Vec<_> = text.lines().skip(1).map(|line| line[18..20].to_owned()).collect();
+        let expected: Vec<_> = seconds.iter().map(|second| format!("{second:02}")).collect();
+        assert_eq!(times, expected, "-t {n}");
+    }
+    let ran = folder.run(["relog", "in.blg", "-t", "0", "-o", "-"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+}
+
+#[test]
+fn without_an_output_it_shows_a_summary() {
+    let folder = small();
+    let summary = "in.blg: BLG, 131,072 bytes\n  \
+                   machine   \\\\WEB1\n  \
+                   time      2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000 W. Europe Standard Time (UTC+01:00), 3.000 s\n  \
+                   UTC       2024-03-05T09:00:00.000Z to 2024-03-05T09:00:03.000Z\n  \
+                   samples   4, typically 1.000 s apart\n  \
+                   counters  7 in 4 sets, 28 raw values\n";
+    assert_eq!(folder.prints(["relog", "in.blg"]), summary);
+    assert_eq!(folder.prints(["relog", "in.blg", "in.blg"]), summary.repeat(2));
+    let paths = "\\\\WEB1\\Memory\\Available Bytes\n\\\\WEB1\\Memory\\% Committed Bytes In Use\n\
+                 \\\\WEB1\\System\\Context Switches/sec\n\\\\WEB1\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read\n\
+                 \\\\WEB1\\Processor(0)\\% Processor Time\n\\\\WEB1\\Processor(1)\\% Processor Time\n\
+                 \\\\WEB1\\Processor(_Total)\\% Processor Time\n";
+    assert_eq!(folder.prints(["relog", "-q", "in.blg"]), format!("{summary}{paths}"));
+    // The list goes into a file that -cf takes.
+    assert_eq!(folder.prints(["relog", "-q", "in.blg", "-o", "paths.txt"]), "");
+    assert_eq!(folder.text("paths.txt"), paths);
+    assert_eq!(folder.stats(&["in.blg", "-cf", "paths.txt"]), folder.stats(&["in.blg"]));
+}
+
+#[test]
+fn blocks_stay_blocks_also_where_a_part_is_chosen() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").table(
+        ("Process", 230),
+        [
+            (counter("Handle Count", CounterType::RAWCOUNT), 952),
+            (counter("IO Read Bytes/sec", CounterType::BULK_COUNT), 1420),
+        ],
+    );
+    for second in 0..3 {
+        let values = |share: i64| [raw(100 * share, 0), raw(share * second * 1000, second * 10_000_000)];
+        log.at(second, vec![rows(&[("sql", values(1)), ("web", values(2)), ("web#1", values(3))])]);
+    }
+    log.write(&folder.path("in.blg"));
+    folder.relog(["in.blg", "-o", "copy.blg"]);
+    assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
+    let chosen = ["-c", r"\Process(web*)\IO*"];
+    folder.relog([&["in.blg", "-o", "part.blg"], &chosen[..]].concat());
+    let rows = folder.stats(&["part.blg"]);
+    assert_eq!(rows, folder.stats(&[&["in.blg"], &chosen[..]].concat()));
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0]["index"], &rows[0]["average"]), (&1.into(), &3000.into()));
+    // The signature of a block, once a sample.
+    let block = b"P\0E\0R\0F\0";
+    for name in ["in.blg", "copy.blg", "part.blg"] {
+        assert_eq!(folder.bytes(name).windows(8).filter(|window| window == block).count(), 3, "{name}");
+    }
+}
+
+#[test]
+fn counters_that_come_later_are_there_too() {
+    let folder = Folder::new();
+    let memory = |name: &str| Made::new("WEB1").value("Memory", counter(name, CounterType::LARGE_RAWCOUNT));
+    memory("Available Bytes").at(0, vec![one(raw(1, 0))]).write(&folder.path("1.blg"));
+    memory("Cache Bytes").at(1, vec![one(raw(2, 0))]).write(&folder.path("2.blg"));
+    folder.relog(["1.blg", "2.blg", "-o", "both.blg"]);
+    let text = folder.prints(["relog", "both.blg", "-o", "-"]);
+    assert_eq!(text, folder.prints(["relog", "1.blg", "2.blg", "-o", "-"]));
+    assert!(text.ends_with("\"1\",\" \"\r\n\"03/05/2024 10:00:01.000\",\" \",\"2\"\r\n"), "{text}");
+}
+
+#[test]
+fn texts_and_blgs_of_one_machine_go_into_one_text() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 10).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-o", "all.csv"]);
+    folder.relog(["all.csv", "-e", "2024-03-05T10:00:05", "-o", "1.csv"]);
+    folder.relog(["all.blg", "-b", "2024-03-05T10:00:05", "-o", "2.blg"]);
+    folder.relog(["1.csv", "2.blg", "-o", "both.csv"]);
+    // Columns of one instance and of all instances are columns of their own, so only values of a fixed path continue.
+    let text = folder.text("both.csv");
+    let all = folder.text("all.csv");
+    for (both, all) in text.lines().zip(all.lines()).skip(1) {
+        let cells = |line: &str| line.split(',').take(5).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(cells(both), cells(all));
+    }
+}

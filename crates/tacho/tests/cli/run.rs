@@ -1,0 +1,119 @@
+//! Running the command in a folder of its own.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary folder in which the command runs.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().expect("a temporary folder"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).expect("a file that can be written");
+    }
+
+    #[track_caller]
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect("a file that can be read")
+    }
+
+    #[track_caller]
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).expect("UTF-8")
+    }
+
+    /// The names of all files, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("the folder");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The command, ready to be changed and started.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+        Ran::from(self.command(arguments).output().expect("the command starts"))
+    }
+
+    /// What the command prints, which must succeed and complain of nothing.
+    #[track_caller]
+    pub(crate) fn prints<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {
+        let ran = self.run(arguments);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        ran.stdout
+    }
+
+    /// Runs `relog`, which must succeed.
+    #[track_caller]
+    pub(crate) fn relog<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let mut all = vec![std::ffi::OsString::from("relog")];
+        all.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        let ran = self.run(all);
+        assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// What `stats -f json` says of the given logs and options; notices are allowed.
+    #[track_caller]
+    pub(crate) fn stats(&self, arguments: &[&str]) -> Vec<Value> {
+        let ran = self.run([&["stats", "-f", "json"], arguments].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        match serde_json::from_str(&ran.stdout).expect("JSON") {
+            Value::Array(rows) => rows,
+            other => panic!("an array, not {other}"),
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+}
+
+impl Ran {
+    /// Asserts that the command refused with one line and printed nothing else.
+    #[track_caller]
+    pub(crate) fn refused(&self, status: i32, line: &str) {
+        let expected = Self { status, stdout: String::new(), stderr: format!("tacho: {line}\n") };
+        assert_eq!(*self, expected);
+    }
+}
+
+/// The row of a path, its machine left aside.
+#[track_caller]
+pub(crate) fn row<'a>(rows: &'a [Value], path: &str) -> &'a Value {
+    let found = rows.iter().find(|row| row["path"].as_str().is_some_and(|full| full.ends_with(path)));
+    found.unwrap_or_else(|| panic!("no {path} in {rows:#?}"))
+}

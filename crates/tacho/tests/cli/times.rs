@@ -1,0 +1,118 @@
+//! Times: `-b` and `-e` in every form, zones, and a change of daylight time inside a log.
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::{DateTime, FileTime};
+use tachograph_counters::time_zone::TimeZone;
+
+use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
+use crate::run::Folder;
+
+/// The seconds of the samples in a window.
+#[track_caller]
+fn seconds(folder: &Folder, window: &[&str]) -> Vec<String> {
+    let text = folder.prints([&["relog", "in.blg", "-o", "-"], window].concat());
+    text.lines().skip(1).map(|line| line[18..20].to_owned()).collect()
+}
+
+#[test]
+fn every_form_of_one_time() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
+    for begin in [
+        &["-b", "3/5/2024 10:00:07 AM"][..],
+        &["-b", "03/05/2024 10:00:07"],
+        &["-b", "3/5/2024", "10:00:07", "AM"],
+        &["-b", "3/5/2024", "10:00:07"],
+        &["-b", "3/5/2024 10:00:07am"],
+        &["-b", "2024-03-05T10:00:07"],
+        &["-b", "2024-03-05 10:00:07"],
+        &["-b", "2024-03-05", "10:00:07"],
+        &["--begin", "2024-03-05T10:00:06.5"],
+        &["-b", "2024-03-05T09:00:07Z"],
+        &["-b", "2024-03-05T01:00:07-08:00"],
+        &["-b", "2024-03-05T10:00:07+01:00"],
+    ] {
+        assert_eq!(seconds(&folder, begin), ["07", "08", "09"], "{begin:?}");
+    }
+    assert_eq!(seconds(&folder, &["-e", "3/5/2024", "10:00:02", "AM"]), ["00", "01"]);
+    assert_eq!(seconds(&folder, &["-b", "3/5/2024", "10:00:02", "-e", "3/5/2024", "10:00:04"]), ["02", "03"]);
+}
+
+#[test]
+fn the_end_does_not_belong_to_the_window() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
+    assert_eq!(seconds(&folder, &["-e", "2024-03-05T10:00:03"]), ["00", "01", "02"]);
+    assert_eq!(seconds(&folder, &["-e", "2024-03-05T10:00:03.001"]), ["00", "01", "02", "03"]);
+}
+
+#[test]
+fn what_is_no_time() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
+    let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
+                 for one with its offset from UTC";
+    for (option, text, why) in [
+        ("-b", "yesterday", "the time cannot be read from character 1 on"),
+        ("-e", "2/30/2024", "there is no day 30 of month 2 in the year 2024"),
+        ("-b", "2024-13-01", "there is no day 1 of month 13 in the year 2024"),
+        ("-b", "3/5/2024 25:00:00", "there is no time of day 25:00:00"),
+        ("-b", "3/5/2024 13:00 PM", "the hour before AM or PM is 1 to 12, not 13"),
+        ("-e", "", "the time is empty"),
+    ] {
+        folder.run(["stats", "in.blg", option, text]).refused(2, &format!("{option}: {why}{forms}"));
+    }
+}
+
+/// A log over the night in which daylight time ends in Central Europe, a sample every half hour from 01:00 (+02:00).
+fn autumn() -> Folder {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    log.zone = TimeZone {
+        bias_minutes: -60,
+        standard_name: "W. Europe Standard Time".to_owned(),
+        standard_date: [0, 10, 0, 5, 3, 0, 0, 0].into(),
+        standard_bias_minutes: 0,
+        daylight_name: "W. Europe Daylight Time".to_owned(),
+        daylight_date: [0, 3, 0, 5, 2, 0, 0, 0].into(),
+        daylight_bias_minutes: -60,
+    };
+    let evening = DateTime { year: 2024, month: 10, day: 26, hour: 23, ..DateTime::default() };
+    let from = FileTime::from_civil(evening).0 - START;
+    for half_hour in 0..8 {
+        log.at(from / TICKS + half_hour * 1800, vec![one(raw(half_hour, 0))]);
+    }
+    log.write(&folder.path("in.blg"));
+    folder
+}
+
+#[test]
+fn daylight_time_ends_inside_a_log() {
+    let folder = autumn();
+    let text = folder.prints(["relog", "in.blg", "-o", "-", "-f", "json"]);
+    let times: Vec<_> = text.lines().map(|line| line[20..38].to_owned()).collect();
+    assert_eq!(
+        times,
+        [
+            "01:00:00.000+02:00",
+            "01:30:00.000+02:00",
+            "02:00:00.000+02:00",
+            "02:30:00.000+02:00",
+            "02:00:00.000+01:00",
+            "02:30:00.000+01:00",
+            "03:00:00.000+01:00",
+            "03:30:00.000+01:00",
+        ]
+    );
+    let listed = folder.prints(["relog", "in.blg"]);
+    assert!(listed.contains("UTC       2024-10-26T23:00:00.000Z to 2024-10-27T02:30:00.000Z\n"), "{listed}");
+    assert!(listed.contains("samples   8, typically 30:00 apart\n"), "{listed}");
+    // A time with its zone tells the two hours apart; so does the copy.
+    let window = ["-b", "2024-10-27T02:00:00+01:00", "-e", "2024-10-27T03:00:00+01:00"];
+    folder.relog(["in.blg", "-o", "copy.blg"]);
+    for log in ["in.blg", "copy.blg"] {
+        let rows = folder.stats(&[&[log], &window[..]].concat());
+        assert_eq!((&rows[0]["minimum"], &rows[0]["maximum"]), (&4.into(), &5.into()), "{log}");
+        assert_eq!(rows[0]["first_time"], "2024-10-27T02:00:00.000+01:00");
+    }
+}

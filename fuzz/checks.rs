@@ -1,0 +1,58 @@
+//! What must hold for any bytes: one function per fuzz target. The same functions run over the checked-in seeds as a plain
+//! test (crates/logs/tests/seeds.rs), and over what the fuzzer makes of them here.
+
+#![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
+
+use std::io::Cursor;
+
+use tachograph_counters::path::CounterPath;
+use tachograph_counters::sample::Sample;
+use tachograph_logs::blg::raw::Log;
+use tachograph_logs::{LogReader, open_stream};
+
+/// Every sample of a reader has its rows and columns; reading ends.
+fn read_all(reader: &mut dyn LogReader) {
+    let mut sample = Sample::default();
+    while reader.next(&mut sample).expect("bytes in memory can be read") {
+        for group in &sample.groups {
+            assert_eq!(group.values.len(), group.instances.len() * group.set.counters.len());
+        }
+    }
+    for problem in reader.problems().list() {
+        assert!(!problem.to_string().is_empty());
+    }
+}
+
+/// A file that may be a BLG.
+pub fn blg(data: &[u8]) {
+    match open_stream(Cursor::new(data.to_vec())) {
+        Ok(mut reader) => read_all(&mut *reader),
+        Err(error) => assert!(error.is_corrupt(), "{error}"),
+    }
+}
+
+/// What the raw layer decodes comes back the same.
+pub fn blg_raw(data: &[u8]) {
+    let Ok(log) = Log::decode(data) else { return };
+    let bytes = log.encode();
+    let again = Log::decode(&bytes).unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(again == log, "another log");
+    assert!(again.encode() == bytes, "other bytes");
+}
+
+/// A file that may be a CSV or TSV log: as it is, and behind a header, which the fuzzer would take long to find.
+pub fn text(data: &[u8]) {
+    blg(data);
+    let header = br#""(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\M\S\A","\\M\S(i)\B""#;
+    blg(&[&header[..], b"\r\n", data].concat());
+    blg(&[b"\"(PDH-TSV 4.0)\"\t", data].concat());
+}
+
+/// A path that parses is printed as one that parses to the same.
+pub fn path(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(path) = CounterPath::parse(text) else { return };
+    let printed = path.to_string();
+    let again = CounterPath::parse(&printed).unwrap_or_else(|error| panic!("{printed}: {error}"));
+    assert_eq!(again, path, "{printed}");
+}
