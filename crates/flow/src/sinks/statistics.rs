@@ -337,7 +337,8 @@ impl Slot {
     /// Adds the run to the series.
     fn add_run(&mut self, log: u32, series: &mut [Tracked]) {
         let width = self.series.len();
-        if width > 0 {
+        // A run is empty where a baseline or other rows come before its first sample.
+        if !self.moments.is_empty() {
             let calculators = self.calculators.iter().cycle();
             for (place, (&number, calculator)) in self.series.iter().zip(calculators).enumerate() {
                 if number == COUNTED_ELSEWHERE {

@@ -70,10 +70,7 @@ fn as_table(rows: &[StatisticsRow]) -> String {
             Some(value) if hexadecimal && value.fract() == 0.0 => format!("{:#x}", value as i64),
             Some(value) => number(value),
         };
-        let mut average = match summary.average {
-            Some(average) => number(average),
-            None => "-".to_owned(),
-        };
+        let mut average = shown(summary.average);
         if summary.average_kind == AverageKind::Arithmetic {
             average.push('*');
         }

@@ -1,7 +1,7 @@
 //! Times: `-b` and `-e` in every form, zones, and a change of daylight time inside a log.
 
 use tachograph_counters::CounterType;
-use tachograph_counters::civil::{DateTime, FileTime};
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 
 use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
@@ -77,8 +77,8 @@ fn autumn() -> Folder {
         daylight_date: [0, 3, 0, 5, 2, 0, 0, 0].into(),
         daylight_bias_minutes: -60,
     };
-    let evening = DateTime { year: 2024, month: 10, day: 26, hour: 23, ..DateTime::default() };
-    let from = FileTime::from_civil(evening).0 - START;
+    let evening = FileTime::parse_log_time(b"10/26/2024 23:00:00.000").expect("a time");
+    let from = evening.0 - START;
     for half_hour in 0..8 {
         log.at(from / TICKS + half_hour * 1800, vec![one(raw(half_hour, 0))]);
     }
