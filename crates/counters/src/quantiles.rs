@@ -2,11 +2,14 @@
 
 use sketches_ddsketch::{Config, DDSketch};
 
-/// How many non-zero values are kept as they are before a sketch takes over, and how many are gathered between two
-/// visits of the sketch. A sketch's buckets are mostly not in the cache: the more values one visit brings, the fewer
-/// misses each of them costs.
-const KEPT: usize = 128;
-/// Room for this many of them at first.
+/// Up to this many non-zero values are kept as they are.
+const EXACT: usize = 128;
+/// Up to this many are kept in single precision: as much as the buckets of a sketch would take, and cheaper.
+const ROUNDED: usize = 1024;
+/// Once there is a sketch, this many are gathered between two visits of it. Its buckets are mostly not in the cache: the
+/// more values one visit brings, the fewer misses each of them costs.
+const PENDING: usize = 256;
+/// Room for this many at first.
 const FEW: usize = 8;
 
 /// Relative accuracy of the sketch. A little under the promised 1 %, to leave room for rounding at bucket borders.
@@ -20,15 +23,30 @@ const LARGEST: f64 = 1e27;
 /// More buckets than the range above has, so that the sketch never collapses its lowest ones.
 const MAX_BUCKETS: u32 = 1 << 14;
 
-/// A mergeable summary of values that answers any quantile within 1 % of the value of the nearest rank; exactly while
-/// no more than 128 values differ from zero.
+/// A mergeable summary of values that answers any quantile within 1 % of the value of the nearest rank: exactly for up to
+/// 128 values that differ from zero, to single precision for up to 1024, by a sketch beyond.
 ///
 /// The answer depends only on the values, never on the order in which they came or were merged.
 #[derive(Clone, Default)]
 pub struct Quantiles {
     zeros: u64,
-    kept: Vec<f64>,
+    kept: Kept,
     sketch: Option<Box<DDSketch>>,
+}
+
+/// Values that differ from zero and are in no sketch.
+#[derive(Clone)]
+enum Kept {
+    /// At most [`EXACT`], while there is no sketch.
+    Exact(Vec<f64>),
+    /// At most [`ROUNDED`], with a sketch [`PENDING`].
+    Rounded(Vec<f32>),
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Exact(Vec::new())
+    }
 }
 
 impl std::fmt::Debug for Quantiles {
@@ -45,14 +63,33 @@ impl Quantiles {
             self.zeros += 1;
             return;
         }
-        if self.kept.len() == KEPT {
-            self.empty_into_sketch();
+        match &mut self.kept {
+            Kept::Exact(kept) if kept.len() < kept.capacity() => kept.push(observed),
+            Kept::Rounded(kept) if kept.len() < kept.capacity() => kept.push(rounded(observed)),
+            _ => self.add_with_room(observed),
         }
-        if self.kept.len() == self.kept.capacity() {
-            // Few values need little room; a counter that goes on being busy needs all of it.
-            self.kept.reserve_exact(if self.kept.is_empty() { FEW } else { KEPT - self.kept.len() });
+    }
+
+    /// Adds a value where what was kept so far has used up its room.
+    #[cold]
+    fn add_with_room(&mut self, observed: f64) {
+        match &mut self.kept {
+            Kept::Exact(kept) if kept.len() < EXACT => {
+                // Few values need little room; a counter that goes on being busy needs all of it.
+                kept.reserve_exact(if kept.is_empty() { FEW } else { EXACT - kept.len() });
+                kept.push(observed);
+            }
+            Kept::Exact(kept) => {
+                let mut all = Vec::with_capacity(ROUNDED);
+                all.extend(kept.iter().map(|&exact| rounded(exact)));
+                all.push(rounded(observed));
+                self.kept = Kept::Rounded(all);
+            }
+            Kept::Rounded(_) => {
+                self.empty_into_sketch();
+                self.add(observed);
+            }
         }
-        self.kept.push(observed);
     }
 
     /// Adds all values of `other`.
@@ -66,15 +103,20 @@ impl Quantiles {
                 debug_assert!(merged.is_ok());
             }
         }
-        for &observed in &other.kept {
-            self.add(observed);
+        match &other.kept {
+            Kept::Exact(kept) => kept.iter().for_each(|&observed| self.add(observed)),
+            Kept::Rounded(kept) => kept.iter().for_each(|&observed| self.add(f64::from(observed))),
         }
     }
 
     /// How many values were added.
     pub fn count(&self) -> u64 {
         let sketched = self.sketch.as_ref().map_or(0, |sketch| sketch.count() as u64);
-        self.zeros + self.kept.len() as u64 + sketched
+        let kept = match &self.kept {
+            Kept::Exact(kept) => kept.len(),
+            Kept::Rounded(kept) => kept.len(),
+        };
+        self.zeros + kept as u64 + sketched
     }
 
     /// The values of the nearest ranks of `quantiles`, each between 0 and 1; `None` without values.
@@ -85,30 +127,20 @@ impl Quantiles {
         if count == 0 {
             return None;
         }
-        let rank_of = |quantile: f64| ((quantile * count as f64).ceil() as u64).clamp(1, count) - 1;
-        let exact = self.sketch.is_none();
-        if exact {
-            let mut sorted = self.kept.clone();
-            sorted.sort_by(f64::total_cmp);
-            let negative = sorted.partition_point(|&kept| kept < 0.0) as u64;
-            return Some(quantiles.map(|quantile| {
-                let rank = rank_of(quantile);
-                if rank < negative {
-                    sorted[rank as usize]
-                } else if rank < negative + self.zeros {
-                    0.0
-                } else {
-                    sorted[(rank - self.zeros) as usize]
-                }
-            }));
+        let ranks = quantiles.map(|quantile| ((quantile * count as f64).ceil() as u64).clamp(1, count) - 1);
+        if self.sketch.is_none() {
+            return Some(match &self.kept {
+                Kept::Exact(kept) => select(kept, self.zeros, ranks, f64::total_cmp),
+                Kept::Rounded(kept) => select(kept, self.zeros, ranks, f32::total_cmp).map(f64::from),
+            });
         }
         let mut whole = self.clone();
         whole.empty_into_sketch();
         let mut sketch = whole.sketch?;
         sketch.add_with_count(0.0, self.zeros);
-        Some(quantiles.map(|quantile| {
+        Some(ranks.map(|rank| {
             // The sketch takes floor(q * (count - 1)) as rank: half a rank more keeps clear of the rounding.
-            let within = (rank_of(quantile) as f64 + 0.5) / (count as f64 - 1.0).max(1.0);
+            let within = (rank as f64 + 0.5) / (count as f64 - 1.0).max(1.0);
             sketch.quantile(within.min(1.0)).ok().flatten().unwrap_or(0.0)
         }))
     }
@@ -117,11 +149,42 @@ impl Quantiles {
         let sketch = self
             .sketch
             .get_or_insert_with(|| Box::new(DDSketch::new(Config::new(ACCURACY, MAX_BUCKETS, SMALLEST))));
-        for &observed in &self.kept {
-            sketch.add(observed.clamp(-LARGEST, LARGEST));
+        match &mut self.kept {
+            Kept::Exact(kept) => kept.iter().for_each(|&exact| sketch.add(f64::from(rounded(exact)))),
+            Kept::Rounded(kept) => kept.iter().for_each(|&kept| sketch.add(f64::from(kept))),
         }
-        self.kept.clear();
+        match &mut self.kept {
+            Kept::Rounded(kept) if kept.capacity() == PENDING => kept.clear(),
+            kept => *kept = Kept::Rounded(Vec::with_capacity(PENDING)),
+        }
     }
+}
+
+/// Single precision, within the range that the sketch tells apart. It keeps the order of values, and is far finer than
+/// the sketch.
+fn rounded(observed: f64) -> f32 {
+    observed.clamp(-LARGEST, LARGEST) as f32
+}
+
+/// The values of the given ranks among `kept` and `zeros` zeros.
+fn select<T: Copy + Default + PartialOrd, const N: usize>(
+    kept: &[T],
+    zeros: u64,
+    ranks: [u64; N],
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> [T; N] {
+    let mut values = kept.to_vec();
+    let negative = kept.iter().filter(|&&value| value < T::default()).count() as u64;
+    ranks.map(|rank| {
+        let place = if rank < negative {
+            rank
+        } else if rank < negative + zeros {
+            return T::default();
+        } else {
+            rank - zeros
+        };
+        *values.select_nth_unstable_by(place as usize, &order).1
+    })
 }
 
 #[cfg(test)]
@@ -182,5 +245,16 @@ mod tests {
         let whole = all(&[&values]);
         assert_eq!(whole, all(&[&values[..20], &values[20..400], &values[400..]]));
         assert_eq!(whole, all(&[&values[400..], &values[..20], &values[20..400]]));
+        // Each way of keeping values is left at its own number of them.
+        for count in [EXACT, EXACT + 1, ROUNDED, ROUNDED + 1, ROUNDED + PENDING + 2] {
+            let values: Vec<f64> = (1..=count).map(|at| at as f64 * 1.1).collect();
+            let (front, back) = values.split_at(count / 3);
+            let whole = all(&[&values]);
+            assert_eq!(whole, all(&[front, back]), "{count}");
+            assert_eq!(whole, all(&[back, front]), "{count}");
+            let median = values[count.div_ceil(2) - 1];
+            let got = whole.expect("values")[1];
+            assert!((got - median).abs() <= median * 0.01, "{count}: {got} for {median}");
+        }
     }
 }
