@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 
-use crate::{FlowError, Source};
+use crate::{FlowError, Selection, Source};
 
 /// Counters that hold the identity of an instance.
 const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
@@ -20,6 +20,8 @@ pub struct Identity<S> {
     /// The groups of the sample before, to find out only once where identities stand.
     known: Vec<(Arc<CounterSet>, Role)>,
     sets: Vec<IdentitySet>,
+    /// Changes are counted for what is asked for only.
+    selection: Selection,
     renumbered: Arc<std::sync::atomic::AtomicU64>,
 }
 
@@ -43,9 +45,9 @@ struct IdentitySet {
 }
 
 impl<S: Source> Identity<S> {
-    /// A stage over `source`.
-    pub fn new(source: S) -> Self {
-        Self { source, known: Vec::new(), sets: Vec::new(), renumbered: Arc::default() }
+    /// A stage over `source`, of which `selection` will be taken.
+    pub fn new(source: S, selection: Selection) -> Self {
+        Self { source, known: Vec::new(), sets: Vec::new(), selection, renumbered: Arc::default() }
     }
 
     /// How many pairs were broken so far because another process came to a name; readable while the stage is consumed
@@ -100,7 +102,7 @@ fn identity_column(set: &CounterSet) -> Option<usize> {
 }
 
 impl IdentitySet {
-    fn hold(&mut self, group: &Group, column: usize) -> u64 {
+    fn hold(&mut self, group: &Group, column: usize, selection: &Selection) -> u64 {
         let mut renumbered = 0;
         for (instance, values) in group.instances.iter().zip(group.rows()) {
             let raw = values[column];
@@ -110,8 +112,8 @@ impl IdentitySet {
             // Idle and _Total have the number 0, as has what is not known: shifted by one, it counts all the same.
             let identity = (raw.first as u64).wrapping_add(1);
             self.now.insert(instance.id(), identity);
-            renumbered +=
-                u64::from(self.before.get(&instance.id()).is_some_and(|&before| before != identity));
+            let is_another = self.before.get(&instance.id()).is_some_and(|&before| before != identity);
+            renumbered += u64::from(is_another && selection.concerns(&group.set, instance));
         }
         renumbered
     }
@@ -135,7 +137,7 @@ impl<S: Source> Source for Identity<S> {
             if let Role::Holds { set, column } = *role
                 && group.is_present()
             {
-                renumbered += self.sets[set].hold(group, column);
+                renumbered += self.sets[set].hold(group, column, &self.selection);
             }
         }
         self.renumbered.fetch_add(renumbered, std::sync::atomic::Ordering::Relaxed);

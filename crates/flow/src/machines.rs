@@ -1,5 +1,8 @@
 //! Logs of several machines side by side.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
@@ -13,6 +16,7 @@ pub struct SideBySide {
     followers: Vec<Follower>,
     /// Half the leader's typical interval, 100 ns units.
     tolerance: i64,
+    left_out: Arc<AtomicU64>,
 }
 
 struct Follower {
@@ -38,7 +42,12 @@ impl SideBySide {
                 spare: Sample::default(),
             })
             .collect();
-        Self { leader, followers, tolerance: interval / 2 }
+        Self { leader, followers, tolerance: interval / 2, left_out: Arc::default() }
+    }
+
+    /// How many samples went into no row so far; readable while the stage is consumed elsewhere.
+    pub fn left_out(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.left_out)
     }
 }
 
@@ -48,29 +57,35 @@ impl Follower {
         Ok(self.source.next(&mut sample)?.then_some(sample))
     }
 
-    /// Moves on so that `current` is the last sample not after `utc`.
-    fn follow(&mut self, utc: i64) -> Result<(), FlowError> {
+    /// Moves on so that `current` is the last sample not after `utc`; gives the number of samples passed over.
+    fn follow(&mut self, utc: i64) -> Result<u64, FlowError> {
+        let mut passed_over = 0;
         if !self.started {
             self.started = true;
             self.next = self.read()?;
         }
         while self.next.as_ref().is_some_and(|next| next.at.utc.0 <= utc) {
             let passed = std::mem::replace(&mut self.current, self.next.take());
+            passed_over += u64::from(passed.as_ref().is_some_and(|passed| !passed.is_baseline));
             self.spare = passed.unwrap_or_default();
             self.next = self.read()?;
         }
-        Ok(())
+        Ok(passed_over)
     }
 }
 
 impl Source for SideBySide {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         if !self.leader.next(sample)? {
+            for follower in &mut self.followers {
+                let rest = follower.follow(i64::MAX)? + u64::from(follower.current.take().is_some());
+                self.left_out.fetch_add(rest, Ordering::Relaxed);
+            }
             return Ok(false);
         }
         let utc = sample.at.utc.0;
         for follower in &mut self.followers {
-            follower.follow(utc)?;
+            self.left_out.fetch_add(follower.follow(utc)?, Ordering::Relaxed);
             let near =
                 follower.current.as_ref().is_some_and(|current| utc - current.at.utc.0 <= self.tolerance);
             if near && let Some(current) = follower.current.take() {

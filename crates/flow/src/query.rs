@@ -38,9 +38,15 @@ pub struct Pipeline {
     /// The logs behind it, those of one machine together.
     pub reports: Vec<LogReport>,
     renumbered: Vec<Arc<AtomicU64>>,
+    left_out: Arc<AtomicU64>,
 }
 
 impl Pipeline {
+    /// How many samples of other machines than the first had no row to go into.
+    pub fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
+    }
+
     /// How many pairs were broken because another process came to a name.
     pub fn renumbered(&self) -> u64 {
         self.renumbered.iter().map(|count| count.load(Ordering::Relaxed)).sum()
@@ -70,7 +76,7 @@ impl LogQuery {
             reports.extend(pipeline.reports);
             renumbered.extend(pipeline.renumbered);
         }
-        Ok(Pipeline { source: Box::new(Chain::new(sources)), reports, renumbered })
+        Ok(Pipeline { source: Box::new(Chain::new(sources)), reports, renumbered, left_out: Arc::default() })
     }
 
     /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
@@ -154,7 +160,9 @@ impl LogQuery {
                 follower.source
             })
             .collect();
-        leader.source = Box::new(SideBySide::new(leader.source, followers, interval));
+        let side_by_side = SideBySide::new(leader.source, followers, interval);
+        leader.left_out = side_by_side.left_out();
+        leader.source = Box::new(side_by_side);
         Ok(leader)
     }
 
@@ -167,11 +175,11 @@ impl LogQuery {
         let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);
-        let identity = Identity::new(Thin::new(window, self.every));
+        let identity = Identity::new(Thin::new(window, self.every), self.selection.clone());
         let renumbered = vec![identity.renumbered()];
         let selected = Select::new(identity, self.selection.clone());
         let source: Box<dyn Source> =
             if bytes < READAHEAD_BYTES { Box::new(selected) } else { Box::new(Readahead::new(selected)?) };
-        Ok(Pipeline { source, reports, renumbered })
+        Ok(Pipeline { source, reports, renumbered, left_out: Arc::default() })
     }
 }

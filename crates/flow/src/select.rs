@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{CounterSet, Extent, Instances};
+use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
 use tachograph_counters::wildcard::closest;
 
 use crate::{FlowError, Source};
@@ -75,6 +75,13 @@ impl Selection {
     /// Whether no sample came by at all, so that nothing could match.
     pub fn met_nothing(&self) -> bool {
         self.lock().sets.is_empty()
+    }
+
+    /// Whether a counter of this instance may be taken.
+    pub(crate) fn concerns(&self, set: &CounterSet, instance: &Instance) -> bool {
+        let takes =
+            |pattern: &PathPattern| names_set(pattern, set) && takes_row(pattern, set, instance.label());
+        self.is_everything() || self.patterns.iter().any(takes)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -248,11 +255,6 @@ impl Choice {
     fn new(group: &Group, selection: &Selection) -> Self {
         let set = &group.set;
         selection.note_set(set);
-        let names_set = |pattern: &PathPattern| {
-            pattern.matches_machine(&set.machine)
-                && (pattern.matches_set(&set.name)
-                    || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name)))
-        };
         // A fixed instance decides here and now; others come and go.
         let names_fixed = |pattern: &PathPattern| {
             set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
@@ -262,7 +264,7 @@ impl Choice {
             let patterns: Vec<usize> = (0..selection.patterns.len())
                 .filter(|&number| {
                     let pattern = &selection.patterns[number];
-                    names_set(pattern)
+                    names_set(pattern, set)
                         && names_fixed(pattern)
                         && (pattern.matches_counter(&counter.name)
                             || counter
@@ -359,6 +361,12 @@ impl Choice {
             [only] if Arc::ptr_eq(&only.set, &self.set) && only.rows.len() == group.instances.len()
         );
     }
+}
+
+fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
+    pattern.matches_machine(&set.machine)
+        && (pattern.matches_set(&set.name)
+            || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name)))
 }
 
 fn takes_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {

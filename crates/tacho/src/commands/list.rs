@@ -1,11 +1,12 @@
 //! `tacho list`: what logs hold.
 
+mod json;
+
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::json;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::{Counter, CounterSet};
 use tachograph_flow::logs::LogReport;
@@ -19,27 +20,28 @@ use crate::progress::Progress;
 use crate::table::grouped;
 
 pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
-    let mut text = String::new();
-    let mut objects = Vec::new();
+    let mut scanned = Vec::new();
     for file in &arguments.files {
         let (report, scan) = scan(file)?;
         notice_problems(std::slice::from_ref(&report));
-        match arguments.format {
-            ListFormat::Json => objects.push(as_json(&report, &scan)),
-            ListFormat::Table => {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                text.push_str(&summary(&report, &scan));
-                for set in sets(&scan) {
-                    text.push('\n');
-                    push_set(&mut text, &set);
-                }
+        scanned.push((report, scan));
+    }
+    let mut text = String::new();
+    if arguments.format == ListFormat::Table {
+        for (report, scan) in &scanned {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&summary(report, scan));
+            for set in sets(scan) {
+                text.push('\n');
+                push_set(&mut text, &set);
             }
         }
-    }
-    if arguments.format == ListFormat::Json {
-        text = format!("{:#}\n", serde_json::Value::Array(objects));
+    } else {
+        let objects: Vec<_> =
+            scanned.iter().map(|(report, scan)| json::ListedLog::new(report, scan)).collect();
+        text = serde_json::to_string_pretty(&objects).map_err(Failure::work)? + "\n";
     }
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -176,51 +178,6 @@ fn push_set(text: &mut String, listed: &ListedSet<'_>) {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-}
-
-fn as_json(report: &LogReport, scan: &UnionScan) -> serde_json::Value {
-    let facts = report.facts();
-    let range = scan.time_range();
-    let sets: Vec<_> = sets(scan)
-        .iter()
-        .map(|listed| {
-            let counters: Vec<_> = listed
-                .counters
-                .iter()
-                .map(|counter| {
-                    json!({
-                        "name": &*counter.name,
-                        "english_name": counter.english_name.as_deref(),
-                        "type": counter.counter_type.to_string(),
-                        "unit": counter.unit(),
-                        "default_scale": counter.default_scale,
-                    })
-                })
-                .collect();
-            json!({
-                "machine": &*listed.set.machine,
-                "name": &*listed.set.name,
-                "english_name": listed.set.english_name.as_deref(),
-                "instances": listed.set.has_instances.then_some(&listed.instances),
-                "counters": counters,
-            })
-        })
-        .collect();
-    json!({
-        "file": report.path().to_string_lossy(),
-        "format": facts.format.name(),
-        "bytes": facts.file_bytes,
-        "machines": machines(scan),
-        "time_zone": range.map(|(first, _)| facts.zone.name_at(&first).to_owned()),
-        "first_time": range.map(|(first, _)| first.rfc3339()),
-        "last_time": range.map(|(_, last)| last.rfc3339()),
-        "first_time_utc": range.map(|(first, _)| utc(first)),
-        "last_time_utc": range.map(|(_, last)| utc(last)),
-        "samples": scan.samples(),
-        "interval_seconds": scan.typical_interval().map(|units| units as f64 / FileTime::PER_SECOND as f64),
-        "values": scan.values(),
-        "sets": sets,
-    })
 }
 
 /// `2013-02-19 18:50:17.844`.

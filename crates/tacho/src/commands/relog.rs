@@ -198,9 +198,17 @@ fn write_text(
 pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<(), FlowError> {
     let mut progress = Progress::new();
     let reports = pipeline.reports.clone();
-    let outcome = tachograph_flow::run(&mut *pipeline.source, sink, || progress.update(&reports));
+    tachograph_flow::run(&mut *pipeline.source, sink, || progress.update(&reports))?;
     drop(progress);
-    outcome
+    let left_out = pipeline.left_out();
+    if left_out > 0 {
+        say(format_args!(
+            "{} of the other machines left out: rows go by the first log's clock, and take samples of at most half an \
+             interval before; relog the machines apart to keep all",
+            counted(left_out, "sample", "samples")
+        ));
+    }
+    Ok(())
 }
 
 /// Names the output file in errors of writing it; errors of reading name their own file.

@@ -51,17 +51,16 @@ fn to_nothing_yet_begins_a_log() {
 #[test]
 fn other_counters_are_refused() {
     let folder = cut_in_two();
-    let mut memory = Made::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    let mut memory =
+        Made::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     memory.at(60, vec![one(raw(1, 0))]).write(&folder.path("memory.blg"));
     let before = folder.bytes("1.blg");
-    folder.run(["relog", "memory.blg", "-a", "-o", "1.blg"]).refused(
-        2,
-        r"1.blg: cannot append: the input has no '\\WEB1\Memory\% Committed Bytes In Use'",
-    );
-    folder.run(["relog", "2.blg", "-a", "-o", "memory.blg"]).refused(
-        2,
-        r"memory.blg: cannot append: it has no '\\WEB1\Memory\% Committed Bytes In Use'",
-    );
+    folder
+        .run(["relog", "memory.blg", "-a", "-o", "1.blg"])
+        .refused(2, r"1.blg: cannot append: the input has no '\\WEB1\Memory\% Committed Bytes In Use'");
+    folder
+        .run(["relog", "2.blg", "-a", "-o", "memory.blg"])
+        .refused(2, r"memory.blg: cannot append: it has no '\\WEB1\Memory\% Committed Bytes In Use'");
     folder.run(["relog", "2.blg", "-c", r"\System\*", "-a", "-o", "memory.blg"]).refused(
         2,
         r"memory.blg: cannot append: where it has '\\WEB1\Memory\Available Bytes', the input has '\\WEB1\System\Context Switches/sec'",

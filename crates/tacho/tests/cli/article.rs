@@ -66,5 +66,8 @@ fn only_active_leaves_the_nine_zeros_out() {
     let figures = ["average", "minimum", "maximum", "p50", "values"].map(|key| rows[0][key].to_string());
     assert_eq!(figures, ["0.15", "0.15", "0.15", "0.15", "1"]);
     let text = folder.prints(["stats", "article.blg", "--only-active"]);
-    assert!(text.ends_with("\nOver intervals with activity only; averages are the same either way.\n"), "{text}");
+    assert!(
+        text.ends_with("\nOver intervals with activity only; averages are the same either way.\n"),
+        "{text}"
+    );
 }

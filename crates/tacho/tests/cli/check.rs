@@ -37,8 +37,15 @@ fn a_log_that_was_cut_short() {
     assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
     let lines: Vec<_> = ran.stdout.lines().collect();
     let (places, end) = lines.split_at(lines.len() - 2);
-    assert!(!places.is_empty() && places.iter().all(|line| line.starts_with("cut.blg: offset 0x")), "{lines:#?}");
-    assert!(end[0].starts_with(&format!("cut.blg: damaged in {} place", places.len())) && end[0].contains(" samples from "), "{end:?}");
+    assert!(
+        !places.is_empty() && places.iter().all(|line| line.starts_with("cut.blg: offset 0x")),
+        "{lines:#?}"
+    );
+    assert!(
+        end[0].starts_with(&format!("cut.blg: damaged in {} place", places.len()))
+            && end[0].contains(" samples from "),
+        "{end:?}"
+    );
     assert_eq!(end[1], "'tacho check cut.blg --salvage OUT' writes the samples that are whole");
 }
 
@@ -54,7 +61,10 @@ fn a_damaged_log_is_usable_with_a_notice() {
     ] {
         let ran = folder.run(arguments);
         assert_eq!(ran.status, 0, "{arguments:?} {}", ran.stderr);
-        assert!(ran.stderr.starts_with("tacho: cut.blg: ") && ran.stderr.contains(" left out, the first at offset 0x"));
+        assert!(
+            ran.stderr.starts_with("tacho: cut.blg: ")
+                && ran.stderr.contains(" left out, the first at offset 0x")
+        );
         assert!(ran.stderr.ends_with("; 'tacho check cut.blg' lists them\n"), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         assert!(!ran.stdout.is_empty());

@@ -1,7 +1,8 @@
 //! Several logs of one machine are one stretch of time.
 
-use tachograph_counters::civil::FileTime;
 use tachograph_counters::CounterType;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::set::Counter;
 
 use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
 use crate::run::{Folder, row};
@@ -81,19 +82,21 @@ fn equal_times_are_an_error_that_names_both_files() {
     let expected = "1.blg and 2.blg both hold a sample of the same machine at 2024-03-05T10:00:02.000+01:00: leave one \
                     of them out, or cut them apart with -b and -e";
     folder.run(["stats", "1.blg", "2.blg"]).refused(1, expected);
-    folder.run(["relog", "2.blg", "1.blg", "-o", "x.csv"]).refused(
-        1,
-        &expected.replace("1.blg and 2.blg", "2.blg and 1.blg"),
-    );
+    folder
+        .run(["relog", "2.blg", "1.blg", "-o", "x.csv"])
+        .refused(1, &expected.replace("1.blg and 2.blg", "2.blg and 1.blg"));
     assert_eq!(folder.names(), ["1.blg", "2.blg"]);
-    folder.run(["stats", "1.blg", "1.blg"]).refused(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
+    folder
+        .run(["stats", "1.blg", "1.blg"])
+        .refused(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
 }
 
 #[test]
 fn different_counters_are_a_union_with_blanks() {
     let folder = Folder::new();
     calls(0, &[0, 10]).write(&folder.path("calls.blg"));
-    let mut memory = Made::new("web1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    let mut memory =
+        Made::new("web1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     memory.at_half(7).write(&folder.path("memory.blg"));
     folder.relog(["calls.blg", "memory.blg", "-o", "-"]);
     assert_eq!(
@@ -115,10 +118,36 @@ fn a_log_without_samples_beside_others_changes_nothing() {
     mixed("WEB1", 0, 3).write(&folder.path("full.blg"));
     folder.relog(["full.blg", "-o", "full.csv"]);
     folder.write("empty.csv", folder.text("full.csv").lines().next().expect("a header"));
-    folder.run(["stats", "empty.csv"]).refused(1, "empty.csv: no sample in it; 'tacho list FILE' shows what a log covers");
+    folder
+        .run(["stats", "empty.csv"])
+        .refused(1, "empty.csv: no sample in it; 'tacho list FILE' shows what a log covers");
     assert_eq!(folder.stats(&["empty.csv", "full.blg"]), folder.stats(&["full.blg"]));
     folder.relog(["empty.csv", "full.blg", "-o", "both.csv"]);
     assert_eq!(folder.text("both.csv").lines().count(), 4);
+}
+
+#[test]
+fn another_clock_after_a_restart() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
+    // Ten times as many ticks a second.
+    let fast = Counter::new("System Calls/sec", CounterType::BULK_COUNT, 10 * TICKS);
+    let mut second = Made::new("WEB1").value("System", fast);
+    second.boot_time = Some(FileTime(START + 2 * TICKS));
+    for at in 3..6 {
+        second.at(at, vec![one(raw(50 * at, at * 10 * TICKS))]);
+    }
+    second.write(&folder.path("2.blg"));
+    let rows = folder.stats(&["1.blg", "2.blg"]);
+    // 30 in two seconds, 100 in two seconds.
+    assert_eq!((&rows[0]["average"], &rows[0]["values"]), (&32.5.into(), &4.into()));
+    folder.relog(["1.blg", "2.blg", "-o", "both.csv"]);
+    let text = folder.text("both.csv");
+    let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
+    assert_eq!(cells, [r#"" ""#, r#""10""#, r#""20""#, r#"" ""#, r#""50""#, r#""50""#]);
+    let why = r"a BLG keeps one clock per counter, and that of '\\WEB1\System\System Calls/sec' changes from 10000000 to 100000000 ticks a second (the machine was started anew): relog the logs apart, or to CSV";
+    folder.run(["relog", "1.blg", "2.blg", "-o", "both.blg"]).refused(1, &format!("both.blg: {why}"));
+    folder.run(["relog", "2.blg", "-a", "-o", "1.blg"]).refused(1, &format!("1.blg: {why}"));
 }
 
 impl Made {

@@ -114,8 +114,7 @@ impl Made {
     ) -> Self {
         let mut set = CounterSet::new(self.machine.as_str(), set, Extent::Table);
         set.indexes = titled(index);
-        set.counters =
-            counters.map(|(counter, index)| Counter { indexes: titled(index), ..counter }).into();
+        set.counters = counters.map(|(counter, index)| Counter { indexes: titled(index), ..counter }).into();
         self.group(set)
     }
 

@@ -43,10 +43,9 @@ fn a_failure_leaves_the_file_as_it_was() {
 fn the_output_may_be_the_input() {
     let folder = small();
     let before = folder.stats(&["in.blg"]);
-    folder.run(["relog", "in.blg", "-o", "in.blg"]).refused(
-        2,
-        "in.blg exists: give -y to overwrite it, or another name",
-    );
+    folder
+        .run(["relog", "in.blg", "-o", "in.blg"])
+        .refused(2, "in.blg exists: give -y to overwrite it, or another name");
     folder.relog(["in.blg", "-y", "-o", "in.blg"]);
     assert_eq!(folder.stats(&["in.blg"]), before);
     folder.relog(["in.blg", "-y", "-c", r"\System\*", "-o", "in.blg"]);
@@ -109,7 +108,8 @@ fn a_full_device_is_an_error_that_names_it() {
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let output = folder.command(arguments).stdout(full).output().expect("the command starts");
-        let what = if arguments.ends_with(&["-"]) { "standard output" } else { "the output could not be written" };
+        let what =
+            if arguments.ends_with(&["-"]) { "standard output" } else { "the output could not be written" };
         Ran::from(output).refused(1, &format!("{what}: No space left on device (os error 28)"));
     }
 }

@@ -76,7 +76,12 @@ fn nothing_is_said_where_nothing_was_renumbered() {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:03", "-o", "2.blg"]);
     // The baseline that the cut log begins with is of another process than what follows.
-    assert_eq!(folder.run(["stats", "2.blg"]), Ran { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) });
+    assert_eq!(
+        folder.run(["stats", "2.blg"]),
+        Ran { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) }
+    );
+    // Nor where the name in question is not asked for.
+    assert_eq!(folder.run(["stats", "in.blg", "-c", r"\Process(svchost#1)\*"]).stderr, "");
     let rows = folder.stats(&["2.blg"]);
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
 }

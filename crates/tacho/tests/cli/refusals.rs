@@ -21,7 +21,9 @@ fn what_is_no_log() {
              \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\"",
         );
     }
-    folder.run(["stats", "none.blg", "notes.txt"]).refused(1, "none.blg: No such file or directory (os error 2)");
+    folder
+        .run(["stats", "none.blg", "notes.txt"])
+        .refused(1, "none.blg: No such file or directory (os error 2)");
 }
 
 #[cfg(unix)]
@@ -30,7 +32,8 @@ fn a_log_without_permission() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
-    std::fs::set_permissions(folder.path("in.blg"), std::fs::Permissions::from_mode(0)).expect("permissions");
+    std::fs::set_permissions(folder.path("in.blg"), std::fs::Permissions::from_mode(0o000))
+        .expect("permissions");
     if std::fs::read(folder.path("in.blg")).is_ok() {
         eprintln!("left out: this user may read everything");
         return;
@@ -43,7 +46,9 @@ fn a_log_without_permission() {
 #[test]
 fn wrong_calls_have_status_2() {
     let folder = Folder::new();
-    for arguments in [&[][..], &["stats"], &["list"], &["check"], &["relog"], &["stats", "--nonsense", "x"], &["chart"]] {
+    for arguments in
+        [&[][..], &["stats"], &["list"], &["check"], &["relog"], &["stats", "--nonsense", "x"], &["chart"]]
+    {
         let ran = folder.run(arguments.iter().copied());
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
         assert!(ran.stderr.contains("Usage: tacho"), "{arguments:?} {}", ran.stderr);

@@ -12,7 +12,8 @@ fn small() -> Folder {
     folder
 }
 
-const CSV_START: &str = "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\Memory\\Available Bytes\",";
+const CSV_START: &str =
+    "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\Memory\\Available Bytes\",";
 
 #[test]
 fn the_whole_text() {
@@ -81,7 +82,10 @@ fn a_blg_copied_reads_equal() {
     let folder = small();
     folder.relog(["in.blg", "-o", "copy.blg"]);
     assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
-    assert_eq!(folder.prints(["relog", "copy.blg", "-o", "-"]), folder.prints(["relog", "in.blg", "-o", "-"]));
+    assert_eq!(
+        folder.prints(["relog", "copy.blg", "-o", "-"]),
+        folder.prints(["relog", "in.blg", "-o", "-"])
+    );
     let (copy, original) = (folder.prints(["list", "copy.blg"]), folder.prints(["list", "in.blg"]));
     assert_eq!(copy.split_once('\n').expect("lines").1, original.split_once('\n').expect("lines").1);
 }

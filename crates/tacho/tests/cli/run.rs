@@ -36,9 +36,8 @@ impl Folder {
     /// The names of all files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("the folder");
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-            .collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
         names.sort();
         names
     }

@@ -70,11 +70,14 @@ fn wildcards() {
         (r"\\web1\Memory\*", &[r"\Memory\Available Bytes"]),
         ("/Memory/Available Bytes", &[r"\Memory\Available Bytes"]),
         ("//WEB1/Process(explorer)/Handle Count", &[r"\Process(explorer)\Handle Count"]),
-        (r"\*(_Total)\*", &[
-            r"\Process(_Total)\Handle Count",
-            r"\Process(_Total)\Thread Count",
-            r"\Processor(_Total)\Interrupts",
-        ]),
+        (
+            r"\*(_Total)\*",
+            &[
+                r"\Process(_Total)\Handle Count",
+                r"\Process(_Total)\Thread Count",
+                r"\Processor(_Total)\Interrupts",
+            ],
+        ),
     ] {
         assert_eq!(taken(&folder, &[path]), expected, "{path}");
     }
@@ -96,10 +99,9 @@ fn several_paths_in_every_form() {
     ] {
         assert_eq!(folder.stats(arguments), expected, "{arguments:?}");
     }
-    folder.run(["stats", "-c", memory, total]).refused(
-        2,
-        "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'",
-    );
+    folder
+        .run(["stats", "-c", memory, total])
+        .refused(2, "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'");
     folder
         .run(["stats", "-c", memory, "none.blg"])
         .refused(1, "none.blg: No such file or directory (os error 2)");
@@ -124,7 +126,10 @@ fn what_is_not_there_and_what_is_near() {
         (r"\Process(sqlservr)\Thread Count", "'Process' has no instance 'sqlservr'"),
         (r"\Process(sql*)\Thread Count", "'Process' has no instance 'sql*'"),
         (r"\Processor(_Totl)\Interrupts", "did you mean the instance '_Total'?"),
-        (r"\Process\Thread Count", r"'Process' has instances: write '\Process(*)\Thread Count' for all of them"),
+        (
+            r"\Process\Thread Count",
+            r"'Process' has instances: write '\Process(*)\Thread Count' for all of them",
+        ),
         (r"\Memory(*)\Available Bytes", r"'Memory' has no instances: write '\Memory\Available Bytes'"),
         (r"\\WEB2\Memory\Available Bytes", r"the log is of '\\WEB1'"),
     ] {
@@ -133,17 +138,17 @@ fn what_is_not_there_and_what_is_near() {
         folder.run(["relog", "in.blg", "-o", "-", "-c", path]).refused(2, &line);
         folder.run(["relog", "in.blg", "-o", "out.blg", "-c", path]).refused(2, &line);
     }
-    folder.run(["stats", "in.blg", "-c", r"\Something Else\*"]).refused(
-        2,
-        r"'\Something Else\*' is not in the log; 'tacho list FILE' shows what is",
-    );
+    folder
+        .run(["stats", "in.blg", "-c", r"\Something Else\*"])
+        .refused(2, r"'\Something Else\*' is not in the log; 'tacho list FILE' shows what is");
     assert_eq!(folder.names(), ["in.blg"]);
 }
 
 #[test]
 fn one_path_that_matches_nothing_is_a_notice() {
     let folder = processes();
-    let ran = folder.run(["stats", "in.blg", "-f", "csv", "-c", r"\Memory\*", r"\Process(svchos)\Thread Count"]);
+    let ran =
+        folder.run(["stats", "in.blg", "-f", "csv", "-c", r"\Memory\*", r"\Process(svchos)\Thread Count"]);
     assert_eq!(ran.status, 0);
     assert_eq!(
         ran.stderr,
@@ -159,7 +164,12 @@ fn what_a_shell_has_eaten_is_printed_in_quotes() {
     let broken = folder.run(["stats", "in.blg", "-c", r"\Process(svchost\Thread Count"]);
     let stray = folder.run(["stats", "in.blg", "-c", r"Process(svchost)\Thread Count"]);
     for ran in [eaten, broken, stray] {
-        assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
+        assert_eq!(
+            (ran.status, ran.stdout.as_str(), ran.stderr.lines().count()),
+            (2, "", 1),
+            "{}",
+            ran.stderr
+        );
         assert!(ran.stderr.starts_with("tacho: -c '"), "{}", ran.stderr);
         assert!(ran.stderr.ends_with("quote it: '\\Process(svchost)\\Thread Count'\n"), "{}", ran.stderr);
     }
@@ -195,10 +205,9 @@ fn german_blocks_answer_to_english_names() {
     }
     assert_eq!(german[0]["path"], r"\\HALLE\Prozessor(_Total)\Prozessorzeit (%)");
     assert_eq!(folder.stats(&["in.blg", "-c", r"\Prozessor(0)\größe FÜR übertragungen"]).len(), 1);
-    folder.run(["stats", "in.blg", "-c", r"\Procesor(*)\*"]).refused(
-        2,
-        r"'\Procesor(*)\*' is not in the log: did you mean the counter set 'Processor'?",
-    );
+    folder
+        .run(["stats", "in.blg", "-c", r"\Procesor(*)\*"])
+        .refused(2, r"'\Procesor(*)\*' is not in the log: did you mean the counter set 'Processor'?");
     folder.run(["stats", "in.blg", "-c", r"\Processor(*)\% Procesor Time"]).refused(
         2,
         r"'\Processor(*)\% Procesor Time' is not in the log: did you mean the counter '% Processor Time'?",

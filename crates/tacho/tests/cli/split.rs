@@ -33,7 +33,8 @@ fn a_window_counts_the_interval_that_ends_in_it_and_only_samples_in_it() {
     let first = |row: &Value| row["first_time"].as_str().map(str::to_owned);
     for row in &rows {
         let is_one_sample = row["set"] == "Memory";
-        let expected = if is_one_sample { "2024-03-05T10:00:05.000+01:00" } else { "2024-03-05T10:00:04.000+01:00" };
+        let expected =
+            if is_one_sample { "2024-03-05T10:00:05.000+01:00" } else { "2024-03-05T10:00:04.000+01:00" };
         assert_eq!(first(row).as_deref(), Some(expected), "{row}");
         assert_eq!(row["last_time"], "2024-03-05T10:00:14.000+01:00");
     }
@@ -72,7 +73,9 @@ fn two_halves_equal_the_whole() {
     assert_eq!(folder.stats(&["1.blg", "2.blg"]), whole);
     assert_eq!(folder.stats(&["2.blg", "1.blg"]), whole);
     // A window over both halves is one over the whole, also where it begins with the second.
-    for window in [["-b", "2024-03-05T10:00:04", "-e", "2024-03-05T10:00:12"], ["-b", cut, "-e", "2025-01-01"]] {
+    for window in
+        [["-b", "2024-03-05T10:00:04", "-e", "2024-03-05T10:00:12"], ["-b", cut, "-e", "2025-01-01"]]
+    {
         let both = folder.stats(&[&["1.blg", "2.blg"], &window[..]].concat());
         assert_eq!(both, folder.stats(&[&["all.blg"], &window[..]].concat()), "{window:?}");
     }

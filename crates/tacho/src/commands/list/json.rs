@@ -1,0 +1,96 @@
+//! What a log holds, for programs. Schema: docs/json.md.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::set::Counter;
+use tachograph_flow::UnionScan;
+use tachograph_flow::logs::LogReport;
+
+use super::{ListedSet, machines, sets, utc};
+
+/// One log.
+#[derive(Serialize)]
+pub(super) struct ListedLog<'a> {
+    file: Cow<'a, str>,
+    format: &'static str,
+    bytes: u64,
+    machines: Vec<&'a str>,
+    time_zone: Option<String>,
+    first_time: Option<String>,
+    last_time: Option<String>,
+    first_time_utc: Option<String>,
+    last_time_utc: Option<String>,
+    samples: u64,
+    interval_seconds: Option<f64>,
+    values: u64,
+    sets: Vec<JsonSet<'a>>,
+}
+
+/// One counter set of a machine.
+#[derive(Serialize)]
+struct JsonSet<'a> {
+    machine: &'a str,
+    name: &'a str,
+    english_name: Option<&'a str>,
+    instances: Option<Vec<&'a str>>,
+    counters: Vec<JsonCounter<'a>>,
+}
+
+/// One counter of a set.
+#[derive(Serialize)]
+struct JsonCounter<'a> {
+    name: &'a str,
+    english_name: Option<&'a str>,
+    #[serde(rename = "type")]
+    counter_type: String,
+    unit: Cow<'static, str>,
+    default_scale: i32,
+}
+
+impl<'a> ListedLog<'a> {
+    pub(super) fn new(report: &'a LogReport, scan: &'a UnionScan) -> Self {
+        let facts = report.facts();
+        let range = scan.time_range();
+        Self {
+            file: report.path().to_string_lossy(),
+            format: facts.format.name(),
+            bytes: facts.file_bytes,
+            machines: machines(scan),
+            time_zone: range.map(|(first, _)| facts.zone.name_at(&first).to_owned()),
+            first_time: range.map(|(first, _)| first.rfc3339()),
+            last_time: range.map(|(_, last)| last.rfc3339()),
+            first_time_utc: range.map(|(first, _)| utc(first)),
+            last_time_utc: range.map(|(_, last)| utc(last)),
+            samples: scan.samples(),
+            interval_seconds: scan.typical_interval().map(|units| units as f64 / FileTime::PER_SECOND as f64),
+            values: scan.values(),
+            sets: sets(scan).into_iter().map(JsonSet::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<ListedSet<'a>> for JsonSet<'a> {
+    fn from(listed: ListedSet<'a>) -> Self {
+        Self {
+            machine: &listed.set.machine,
+            name: &listed.set.name,
+            english_name: listed.set.english_name.as_deref(),
+            instances: listed.set.has_instances.then_some(listed.instances),
+            counters: listed.counters.into_iter().map(JsonCounter::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Counter> for JsonCounter<'a> {
+    fn from(counter: &'a Counter) -> Self {
+        Self {
+            name: &counter.name,
+            english_name: counter.english_name.as_deref(),
+            counter_type: counter.counter_type.to_string(),
+            unit: counter.unit(),
+            default_scale: counter.default_scale,
+        }
+    }
+}

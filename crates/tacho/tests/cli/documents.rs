@@ -1,0 +1,82 @@
+//! docs/json.md: its examples are what the command prints, and its tables name every key.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, counter, one, raw, rows};
+use crate::run::Folder;
+
+/// The log of the examples: two samples of three counters.
+fn example() -> Folder {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1")
+        .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
+        .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
+    log.at(0, vec![one(raw(4_194_304, 0)), rows(&[("sql", [raw(0, 0)])])]);
+    log.at(
+        1,
+        vec![
+            one(raw(4_194_816, 0)),
+            rows(&[("sql", [raw(3_125_000, 10_000_000)]), ("sql#1", [raw(0, 10_000_000)])]),
+        ],
+    );
+    log.write(&folder.path("web1.blg"));
+    folder
+}
+
+/// The page and its fenced blocks of a language, in their order.
+fn page(language: &str) -> (String, Vec<String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let fence = format!("```{language}\n");
+    let blocks =
+        page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or_default().to_owned());
+    let blocks = blocks.collect();
+    (page, blocks)
+}
+
+#[test]
+fn the_examples_are_what_is_printed() {
+    let folder = example();
+    let (_, blocks) = page("json");
+    assert_eq!(
+        blocks,
+        [
+            folder.prints(["stats", "-f", "json", "web1.blg"]),
+            folder.prints(["list", "-f", "json", "web1.blg"]),
+            folder.prints(["relog", "web1.blg", "-f", "json", "-o", "-"]),
+        ]
+    );
+    assert_eq!(page("csv").1, [folder.prints(["stats", "-f", "csv", "web1.blg"])]);
+}
+
+/// All keys of objects inside a value, but for those that are counter paths.
+fn keys(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        Value::Object(object) => {
+            for (key, value) in object.iter().filter(|(key, _)| !key.starts_with('\\')) {
+                found.push(key.clone());
+                keys(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    let (page, blocks) = page("json");
+    for block in &blocks {
+        for value in serde_json::Deserializer::from_str(block).into_iter::<Value>() {
+            let mut found = Vec::new();
+            keys(&value.expect("JSON"), &mut found);
+            assert!(!found.is_empty());
+            for key in found {
+                assert!(page.contains(&format!("\n| `{key}` |")), "{key}");
+            }
+        }
+    }
+}

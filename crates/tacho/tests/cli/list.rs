@@ -1,0 +1,152 @@
+//! `list`: what logs hold.
+
+use serde_json::{Value, json};
+use tachograph_counters::{CounterType, set::Counter};
+
+use crate::made::{Made, counter, mixed, one, raw, rows};
+use crate::run::Folder;
+
+/// A German log with a block, and types that are hexadecimal and unknown.
+fn halle() -> Made {
+    let mut log = Made::new("HALLE")
+        .table(("Prozessor", 238), [(counter("Prozessorzeit (%)", CounterType::TIMER_INV_100NS), 6)])
+        .value("Treiber", Counter { default_scale: -3, ..counter("Flags", CounterType::RAWCOUNT_HEX) })
+        .value("Treiber", counter("Rätsel", CounterType(0x1234_0500)));
+    for second in 0..3 {
+        let values = [raw(second * 2_500_000, second * 10_000_000)];
+        log.at(
+            second * 60,
+            vec![rows(&[("0", values), ("_Total", values)]), one(raw(0xbeef, 0)), one(raw(second, 0))],
+        );
+    }
+    log
+}
+
+#[test]
+fn for_people() {
+    let folder = Folder::new();
+    halle().write(&folder.path("in.blg"));
+    let text = folder.prints(["list", "in.blg"]);
+    let bytes = folder.bytes("in.blg").len() / 1024 * 1024;
+    let bytes = format!("{},{:03}", bytes / 1000, bytes % 1000);
+    assert_eq!(
+        text,
+        format!(
+            "in.blg: BLG, {bytes} bytes\n  \
+             machine   \\\\HALLE\n  \
+             time      2024-03-05 10:00:00.000 to 2024-03-05 10:02:00.000 W. Europe Standard Time (UTC+01:00), 2:00\n  \
+             UTC       2024-03-05T09:00:00.000Z to 2024-03-05T09:02:00.000Z\n  \
+             samples   3, typically 1:00 apart\n  \
+             counters  4 in 2 sets, 12 raw values\n\
+             \n\
+             \\\\HALLE\\Prozessor  (Processor)\n  \
+             instances: 0 | _Total\n  \
+             Prozessorzeit (%)  PERF_100NSEC_TIMER_INV              %  (% Processor Time)\n\
+             \n\
+             \\\\HALLE\\Treiber\n  \
+             Flags   PERF_COUNTER_RAWCOUNT_HEX\n  \
+             Rätsel  0x12340500\n"
+        )
+    );
+}
+
+#[test]
+fn for_programs() {
+    let folder = Folder::new();
+    halle().write(&folder.path("in.blg"));
+    let listed: Value = serde_json::from_str(&folder.prints(["list", "-f", "json", "in.blg"])).expect("JSON");
+    assert_eq!(
+        listed,
+        json!([{
+            "file": "in.blg",
+            "format": "BLG",
+            "bytes": folder.bytes("in.blg").len(),
+            "machines": ["HALLE"],
+            "time_zone": "W. Europe Standard Time",
+            "first_time": "2024-03-05T10:00:00.000+01:00",
+            "last_time": "2024-03-05T10:02:00.000+01:00",
+            "first_time_utc": "2024-03-05T09:00:00.000Z",
+            "last_time_utc": "2024-03-05T09:02:00.000Z",
+            "samples": 3,
+            "interval_seconds": 60.0,
+            "values": 12,
+            "sets": [
+                {
+                    "machine": "HALLE",
+                    "name": "Prozessor",
+                    "english_name": "Processor",
+                    "instances": ["0", "_Total"],
+                    "counters": [{
+                        "name": "Prozessorzeit (%)",
+                        "english_name": "% Processor Time",
+                        "type": "PERF_100NSEC_TIMER_INV",
+                        "unit": "%",
+                        "default_scale": 0,
+                    }],
+                },
+                {
+                    "machine": "HALLE",
+                    "name": "Treiber",
+                    "english_name": null,
+                    "instances": null,
+                    "counters": [
+                        {
+                            "name": "Flags",
+                            "english_name": null,
+                            "type": "PERF_COUNTER_RAWCOUNT_HEX",
+                            "unit": "",
+                            "default_scale": -3,
+                        },
+                        {
+                            "name": "Rätsel",
+                            "english_name": null,
+                            "type": "0x12340500",
+                            "unit": "",
+                            "default_scale": 0,
+                        },
+                    ],
+                },
+            ],
+        }])
+    );
+}
+
+#[test]
+fn several_logs() {
+    let folder = Folder::new();
+    halle().write(&folder.path("1.blg"));
+    mixed("WEB1", 0, 2).write(&folder.path("2.blg"));
+    folder.relog(["2.blg", "-o", "2.csv"]);
+    let parts: Vec<_> = ["1.blg", "2.blg", "2.csv"].map(|name| folder.prints(["list", name])).into();
+    assert_eq!(folder.prints(["list", "1.blg", "2.blg", "2.csv"]), parts.join("\n"));
+    let listed = folder.prints(["list", "--format", "JSON", "1.blg", "2.blg", "2.csv"]);
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let shown: Vec<_> = listed.as_array().expect("an array").iter().map(|log| &log["format"]).collect();
+    assert_eq!(shown, ["BLG", "BLG", "CSV"]);
+}
+
+#[test]
+fn an_unknown_type_is_an_error_of_each_value_and_of_nothing_else() {
+    let folder = Folder::new();
+    halle().write(&folder.path("in.blg"));
+    let rows = folder.stats(&["in.blg", "-c", r"\Treiber\*"]);
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| ["type", "values", "errors", "last"].map(|key| row[key].to_string()).join(" "))
+        .collect();
+    assert_eq!(shown, [r#""PERF_COUNTER_RAWCOUNT_HEX" 3 0 48879"#, r#""0x12340500" 0 3 null"#]);
+    let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Treiber\*"]);
+    assert!(text.ends_with("\"48879\",\" \"\r\n"), "{text}");
+}
+
+#[test]
+fn a_text_without_rows() {
+    let folder = Folder::new();
+    folder.write(
+        "in.csv",
+        "\"(PDH-CSV 4.0) (Pacific Standard Time)(480)\",\"\\\\A\\Memory\\Available Bytes\"\r\n",
+    );
+    assert_eq!(folder.prints(["list", "in.csv"]), "in.csv: CSV, 75 bytes\n  samples   none\n");
+    let listed: Value = serde_json::from_str(&folder.prints(["list", "-f", "json", "in.csv"])).expect("JSON");
+    assert_eq!((&listed[0]["first_time"], &listed[0]["interval_seconds"]), (&Value::Null, &Value::Null));
+}

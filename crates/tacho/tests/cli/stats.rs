@@ -1,0 +1,88 @@
+//! `stats`: the table, CSV, and counters that text logs repeat.
+
+use crate::made::mixed;
+use crate::run::Folder;
+
+#[test]
+fn the_whole_table() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
+    assert_eq!(
+        folder.prints(["stats", "in.blg", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"]),
+        r"counter                                       unit          last        average    minimum    maximum        p50        p95        p99  values  errors
+\\WEB1\Memory\% Committed Bytes In Use        %           32.990         32.904     30.928     35.052     32.990     35.052     35.052      12       0
+\\WEB1\Memory\Available Bytes                 bytes    4,002,048  4,001,962.667  4,000,000  4,004,096  4,002,048  4,004,096  4,004,096      12       0
+\\WEB1\PhysicalDisk(0 C:)\Avg. Disk sec/Read  seconds    0.00233        0.00233    0.00175     0.0035    0.00233     0.0035     0.0035      11       0
+\\WEB1\System\Context Switches/sec            1/s          1,000      1,000.182        997      1,003      1,000      1,003      1,003      11       0
+"
+    );
+}
+
+#[test]
+fn csv_has_the_columns_of_json() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
+    let rows = folder.stats(&["in.blg"]);
+    let csv = folder.prints(["stats", "in.blg", "-f", "csv"]);
+    let mut lines = csv.lines();
+    let header: Vec<_> = lines.next().expect("a header").split(',').collect();
+    let json = folder.prints(["stats", "in.blg", "-f", "json"]);
+    let first = json.lines().nth(1).expect("a row");
+    let places: Vec<_> =
+        header.iter().map(|key| first.find(&format!("\"{key}\":")).expect("a key")).collect();
+    assert!(places.is_sorted(), "{header:?} {first}");
+    assert_eq!(header.len(), 22);
+    for (line, row) in lines.by_ref().zip(&rows) {
+        for (cell, key) in line.split(',').zip(&header) {
+            let value = match &row[key] {
+                serde_json::Value::Null => String::new(),
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(cell, value, "{key} in {line}");
+        }
+    }
+    assert_eq!(csv.lines().count(), rows.len() + 1);
+}
+
+#[test]
+fn rows_are_sorted_by_path() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 3).write(&folder.path("in.blg"));
+    let rows = folder.stats(&["in.blg"]);
+    let paths: Vec<_> = rows.iter().map(|row| row["path"].as_str().expect("a path").to_lowercase()).collect();
+    assert!(paths.is_sorted(), "{paths:#?}");
+}
+
+#[test]
+fn one_sample_gives_counts_but_no_rates() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 1).write(&folder.path("in.blg"));
+    let rows = folder.stats(&["in.blg"]);
+    for row in &rows {
+        let expected = if row["set"] == "Memory" { 1 } else { 0 };
+        assert_eq!(row["values"], expected, "{row}");
+        assert_eq!(row["last"].is_null(), expected == 0);
+        assert_eq!(row["average"].is_null(), expected == 0);
+    }
+    let table = folder.prints(["stats", "in.blg", "-c", r"\System\*"]);
+    let cells: Vec<_> = table.lines().nth(1).expect("a row").split_whitespace().skip(3).collect();
+    assert_eq!(cells, ["-", "-", "-", "-", "-", "-", "-", "0", "0"]);
+}
+
+#[test]
+fn texts_from_other_tools() {
+    let folder = Folder::new();
+    // typeperf's header, LF, a German code page, decimal commas, equal columns.
+    let latin: Vec<u8> = "\"(PDH-CSV 4.0)\",\"\\\\HALLE\\Größe(a,b)\\Länge\",\"\\\\HALLE\\Größe(a,b)\\Länge\"\n\
+                          \"03/05/2024 10:00:00.000\",\"1,5\",\"1,5\"\n\"03/05/2024 10:00:01.000\",\"2,5\",\" \"\n"
+        .chars()
+        .map(|character| character as u8)
+        .collect();
+    folder.write("in.csv", latin);
+    let ran = folder.run(["stats", "in.csv", "-f", "json"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(rows[0]["path"], r"\\HALLE\Größe(a,b)\Länge");
+    assert_eq!((&rows[0]["average"], &rows[0]["values"]), (&2.into(), &2.into()));
+}
