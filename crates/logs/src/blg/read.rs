@@ -18,9 +18,7 @@ use tachograph_counters::sample::Sample;
 use zerocopy::FromBytes;
 
 use super::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, is_buffer_size};
-use super::raw::event::{
-    BASELINE_CONTEXT, CATALOGUE, COUNTER_LIST, EventHeader, FULL_HEADER_64, NAME_TABLE, SAMPLE,
-};
+use super::raw::event::{CATALOGUE, COUNTER_LIST, EventHeader, Marks, NAME_TABLE, SAMPLE};
 use super::raw::header::{LogfileHeader, MODE_CIRCULAR};
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
@@ -51,6 +49,8 @@ pub struct BlgReader<R> {
     previous_utc: Option<FileTime>,
     /// Counts counter lists: each begins a part that is paired as a log of its own.
     part: u32,
+    /// When the machine was started, or 0.
+    boot_time: FileTime,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -101,6 +101,7 @@ impl<R: Read + Seek> BlgReader<R> {
             problems: Problems::default(),
             previous_utc: None,
             part: 0,
+            boot_time: FileTime(boot_time),
         };
         reader.find_counter_list()?;
         if let Some(problem) = damage {
@@ -181,9 +182,15 @@ impl<R: Read + Seek> BlgReader<R> {
         }
         sample.at = self.facts.zone.local_to_moment(local, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
-        sample.is_baseline = event.header_type == FULL_HEADER_64 && event.context.get() == BASELINE_CONTEXT;
+        let marks = Marks::of(event);
+        sample.is_baseline = marks.is_baseline;
+        self.part += u32::from(marks.is_new_log);
+        if marks.is_restart {
+            // The mark does not say when; what matters is that no other part has the same start.
+            self.boot_time = sample.at.utc;
+        }
         sample.log = self.part;
-        sample.boot_time = self.facts.boot_time.unwrap_or_default();
+        sample.boot_time = self.boot_time;
         true
     }
 }

@@ -6,6 +6,7 @@ mod catalogue;
 mod list;
 mod records;
 
+use std::collections::HashSet;
 use std::io::{Seek, Write};
 
 use tachograph_counters::CounterType;
@@ -15,7 +16,7 @@ use tachograph_counters::set::Extent;
 use tachograph_counters::time_zone::TimeZone;
 use zerocopy::IntoBytes;
 
-use super::raw::event::{BASELINE_CONTEXT, CATALOGUE, COUNTER_LIST, NAME_TABLE, SAMPLE};
+use super::raw::event::{CATALOGUE, COUNTER_LIST, MAX_JOINED_BYTES, Marks, NAME_TABLE, SAMPLE};
 use super::raw::record::{KIND_SAMPLE, RecordHead};
 use crate::LogWriter;
 use crate::error::LogError;
@@ -69,6 +70,10 @@ pub struct BlgWriter<W> {
     catalogue: Option<Catalogue>,
     payload: Vec<u8>,
     last: Option<Moment>,
+    /// The start of the machine that the last sample told.
+    boot_time: FileTime,
+    /// Numbers of the logs that samples came from.
+    logs: HashSet<u32>,
 }
 
 impl<W: Write + Seek> BlgWriter<W> {
@@ -88,6 +93,8 @@ impl<W: Write + Seek> BlgWriter<W> {
             catalogue: None,
             payload: Vec::new(),
             last: None,
+            boot_time: FileTime(0),
+            logs: HashSet::new(),
         })
     }
 
@@ -116,6 +123,19 @@ impl<W: Write + Seek> BlgWriter<W> {
             self.catalogue = Some(Catalogue::new(sample));
         }
         Ok(())
+    }
+
+    /// What a reader could not tell from the sample: see [`Marks`].
+    fn marks(&mut self, sample: &Sample) -> Marks {
+        let booted = self.boot_time;
+        if sample.boot_time.0 != 0 {
+            self.boot_time = sample.boot_time;
+        }
+        let is_first = self.last.is_none();
+        // Logs that were merged take turns; only the first sample of each begins something.
+        let is_new_log = self.logs.insert(sample.log) && !is_first;
+        let is_restart = booted.0 != 0 && booted != self.boot_time && !is_first;
+        Marks { is_baseline: sample.is_baseline, is_restart, is_new_log }
     }
 
     fn write_names(&mut self, at: Moment) -> Result<(), LogError> {
@@ -149,7 +169,13 @@ impl<W: Write + Seek> LogWriter for BlgWriter<W> {
         }
         let head = RecordHead::new(KIND_SAMPLE, self.payload.len());
         self.payload[..size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
-        let context = if sample.is_baseline { BASELINE_CONTEXT } else { 0 };
+        if self.payload.len() > MAX_JOINED_BYTES {
+            return Err(LogError::unsupported(format!(
+                "a sample of {} bytes; a BLG holds samples of up to {MAX_JOINED_BYTES}: select fewer counters",
+                self.payload.len()
+            )));
+        }
+        let context = self.marks(sample).context();
         self.out.event(SAMPLE, context, local, sample.at.utc, &self.payload)?;
         if let Some(catalogue) = &mut self.catalogue {
             catalogue.add(sample);

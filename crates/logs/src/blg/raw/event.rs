@@ -30,9 +30,45 @@ pub const FULL_HEADER_32: u8 = 0x0A;
 /// Header type of events in 64-bit logs.
 pub const FULL_HEADER_64: u8 = 0x14;
 
-/// [`EventHeader::context`] of a sample that only opens the first interval of a window cut out of a longer log. Windows
-/// writes 0 there, and readers ignore the field.
-pub const BASELINE_CONTEXT: u32 = 0x424C_0001;
+/// Most bytes that the parts of one event may add up to. A sample of 60,000 threads takes about 10 MB.
+pub const MAX_JOINED_BYTES: usize = 64 << 20;
+
+/// What Tachograph's writer says of a sample in [`EventHeader::context`] of a 64-bit log, where Windows writes 0 and
+/// readers ignore the field: [`Marks::SIGNATURE`] and bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// Bit 0: the sample only opens the first interval of a window cut out of a longer log.
+    pub is_baseline: bool,
+    /// Bit 1: the machine was started anew since the sample before.
+    pub is_restart: bool,
+    /// Bit 2: another log began here before the logs were merged.
+    pub is_new_log: bool,
+}
+
+impl Marks {
+    /// The upper half of a context with marks.
+    pub const SIGNATURE: u32 = 0x424C_0000;
+
+    /// The marks of an event; none where Windows, or a 32-bit log, has something else there.
+    pub fn of(header: &EventHeader) -> Self {
+        let context = header.context.get();
+        if header.header_type != FULL_HEADER_64 || context & 0xFFFF_0000 != Self::SIGNATURE {
+            return Self::default();
+        }
+        Self { is_baseline: context & 1 != 0, is_restart: context & 2 != 0, is_new_log: context & 4 != 0 }
+    }
+
+    /// The context that says so; 0, as Windows writes it, where there is nothing to say.
+    pub fn context(self) -> u32 {
+        if self == Self::default() {
+            return 0;
+        }
+        Self::SIGNATURE
+            | u32::from(self.is_baseline)
+            | u32::from(self.is_restart) << 1
+            | u32::from(self.is_new_log) << 2
+    }
+}
 
 /// Header of an event and PDH's prefix, 0x48 bytes.
 #[derive(

@@ -8,14 +8,12 @@ use zerocopy::FromBytes;
 use super::buffers::Buffers;
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::{
-    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, PDH_EVENT_CLASS, SAMPLE,
+    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, MAX_JOINED_BYTES,
+    PDH_EVENT_CLASS, SAMPLE,
 };
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
-
-/// Most bytes that the parts of one event may add up to. A sample of 60,000 threads takes about 10 MB.
-const MAX_JOINED_BYTES: usize = 64 << 20;
 
 /// Most parts that one event may have: as many as fit into that at 880 bytes, what the smallest buffer holds.
 const MAX_PARTS: usize = MAX_JOINED_BYTES / 880;
