@@ -11,9 +11,10 @@
 //! 5. What the instance's text says is kept as it is: whether `a/b#2` has a parent or an index is known only to who
 //!    knows the set ([`InstanceName::split`]).
 //!
-//! For shells a path may be written with `/`: one that begins with `/` or `//` uses `/` for every separator
-//! (`/Processor(_Total)/% Processor Time`), the first `/` outside parentheses ends the set, and a `\` is refused outside
-//! parentheses. It is printed with `\`. A path that begins with `\` has no other separator.
+//! For shells a path may begin with `/` or `//`. Its machine ends at the next `/` or `\`. After that, `\` separates where
+//! one stands outside parentheses, and a `/` is text (`/PhysicalDisk(0 C:)\Disk Reads/sec`); where none does, `/` separates,
+//! and the first one outside parentheses ends the set (`/Memory/Pages/sec`). It is printed with `\`. A path that begins
+//! with `\` has no other separator.
 //!
 //! Source: "Specifying a Counter Path" (Windows SDK); the order of reading from the tests of public parsers
 //! (reference: "Paths, logs and tools of the PDH world", 1.1 to 1.3).
@@ -78,14 +79,14 @@ impl CounterPath {
     /// As `parse`; the error does not yet say which path was probably meant.
     fn read(text: &str) -> Result<Self, PathError> {
         check_length(PathPart::Path, text)?;
-        let separator = match text.as_bytes().first() {
+        let leading = match text.as_bytes().first() {
             None => return Err(PathError::Empty),
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
+            Some(&separator @ (b'\\' | b'/')) => separator,
             Some(_) => return Err(PathError::NoLeadingSeparator { meant: None }),
         };
+        let (machine, set_from) = read_machine(text, leading)?;
+        let separator = if has_outer_backslash(&text[set_from..]) { b'\\' } else { leading };
         let reader = Reader { text, separator };
-        let (machine, set_from) = reader.machine()?;
         let (set_to, instance, counter_from) = reader.set_and_instance(set_from)?;
         reader.check_counter(counter_from)?;
 
@@ -172,34 +173,42 @@ fn missing_counter(offset: usize) -> PathError {
     PathError::MissingCounter { offset, meant: None }
 }
 
-/// A path being read. All offsets are bytes from its start; separators and parentheses are ASCII, so that each of them
+/// The machine, if there is one, and where the set begins.
+fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathError> {
+    if text.as_bytes().get(1) != Some(&leading) {
+        return Ok((None, 1));
+    }
+    let ends = |character| character == '\\' || (character == '/' && leading == b'/');
+    match text[2..].find(ends) {
+        None => Err(missing_counter(text.len())),
+        Some(0) => Err(PathError::EmptyName { part: PathPart::Machine, offset: 2 }),
+        Some(length) => Ok((Some(&text[2..2 + length]), 2 + length + 1)),
+    }
+}
+
+/// Whether a `\` stands outside parentheses.
+fn has_outer_backslash(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        byte == b'\\' && depth == 0
+    })
+}
+
+/// A path being read, after its machine. All offsets are bytes from its start; separators and parentheses are ASCII, so that each of them
 /// is a border between characters.
 struct Reader<'a> {
     text: &'a str,
-    separator: char,
+    separator: u8,
 }
 
 impl<'a> Reader<'a> {
     fn is_separator(&self, offset: usize) -> bool {
-        self.text.as_bytes().get(offset).copied().map(char::from) == Some(self.separator)
-    }
-
-    /// The machine, if there is one, and where the set begins.
-    fn machine(&self) -> Result<(Option<&'a str>, usize), PathError> {
-        if !self.is_separator(1) {
-            return Ok((None, 1));
-        }
-        let Some(length) = self.text[2..].find(self.separator) else {
-            return Err(missing_counter(self.text.len()));
-        };
-        let name = &self.text[2..2 + length];
-        if name.is_empty() {
-            return Err(PathError::EmptyName { part: PathPart::Machine, offset: 2 });
-        }
-        if let Some(offset) = name.find('\\') {
-            return Err(PathError::StrayBackslash { offset: 2 + offset });
-        }
-        Ok((Some(name), 2 + length + 1))
+        self.text.as_bytes().get(offset) == Some(&self.separator)
     }
 
     /// Where the set ends, the instance, and where the counter begins.
@@ -219,7 +228,6 @@ impl<'a> Reader<'a> {
                     at = end;
                 }
                 b')' => return Err(unbalanced(at)),
-                b'\\' => return Err(PathError::StrayBackslash { offset: at }),
                 _ => at += 1,
             }
         }
@@ -298,8 +306,8 @@ impl InstanceName {
 
     /// Parent, name and index (from 0).
     ///
-    /// `#` and digits at the end are the index, if a name stands before them and they fit 32 bits; without, the index
-    /// is 0. The first `/` ends the parent, where the set has parents (`has_parent`).
+    /// The first `/` ends the parent, where the set has parents (`has_parent`); what follows is split by
+    /// [`split_index`]. Put together again ([`InstanceName::from_parts`]), they are the same text.
     ///
     /// ```
     /// use tachograph_counters::path::InstanceName;
@@ -313,19 +321,34 @@ impl InstanceName {
             Some((parent, rest)) if has_parent => (Some(parent), rest),
             _ => (None, self.0.as_str()),
         };
-        let (name, index) = split_index(rest).unwrap_or((rest, 0));
+        let (name, index) = split_index(rest);
         (parent, name, index)
     }
 }
 
-/// The text before a trailing `#` with digits, and their number.
-fn split_index(text: &str) -> Option<(&str, u32)> {
-    let (name, digits) = text.rsplit_once('#')?;
-    // `parse` alone would take a leading plus sign.
-    if name.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
+/// The name and the index (from 0) of an instance, given without its parent: `svchost#3` is number 3 of `svchost`.
+///
+/// A text that no recorder would write for a number is a name of its own, with index 0: where nothing or a blank stands
+/// before the `#` (`Adapter #2` is how Windows names its second adapter of a kind), and where zeros lead the number
+/// (`#0` is never written) or it does not fit 32 bits.
+///
+/// ```
+/// use tachograph_counters::path::split_index;
+/// assert_eq!(split_index("svchost#3"), ("svchost", 3));
+/// assert_eq!(split_index("Adapter #2"), ("Adapter #2", 0));
+/// ```
+#[must_use]
+pub fn split_index(text: &str) -> (&str, u32) {
+    let Some((name, digits)) = text.rsplit_once('#') else { return (text, 0) };
+    let counts = !name.is_empty()
+        && !name.ends_with(' ')
+        && !digits.starts_with('0')
+        // `parse` alone would take a leading plus sign.
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse() {
+        Ok(index) if counts => (name, index),
+        _ => (text, 0),
     }
-    Some((name, digits.parse().ok()?))
 }
 
 impl From<&str> for InstanceName {

@@ -47,6 +47,9 @@ pub struct Group {
     pub read_at: FileTime,
     /// The clocks read with the values.
     pub clocks: Clocks,
+    /// When this group's machine was started, UTC, where it differs from [`Sample::boot_time`] because the sample holds
+    /// several machines; 0 where it does not.
+    pub boot_time: FileTime,
 }
 
 /// The clocks that were read together with a group, which block records keep beside the values.
@@ -75,6 +78,7 @@ impl Group {
             status: Status::VALID_DATA,
             read_at: FileTime(0),
             clocks: Clocks::default(),
+            boot_time: FileTime(0),
         }
     }
 
@@ -85,6 +89,7 @@ impl Group {
         self.values.clear();
         self.status = Status::VALID_DATA;
         self.clocks = Clocks::default();
+        self.boot_time = FileTime(0);
     }
 
     /// Whether the group was part of this sample.
@@ -100,6 +105,11 @@ impl Group {
 }
 
 impl Sample {
+    /// When the machine of one of the groups was started, UTC; 0 where unknown.
+    pub fn boot_time_of(&self, group: &Group) -> FileTime {
+        if group.boot_time.0 != 0 { group.boot_time } else { self.boot_time }
+    }
+
     /// How many raw values there are.
     pub fn len(&self) -> usize {
         self.groups.iter().map(|group| group.values.len()).sum()

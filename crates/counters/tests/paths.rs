@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tachograph_counters::path::{
-    CounterPath, InstanceName, MAX_NAME_LENGTH, PathError, PathPart, PathPattern,
+    CounterPath, InstanceName, MAX_NAME_LENGTH, PathError, PathPart, PathPattern, split_index,
 };
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 
@@ -119,10 +119,12 @@ const REJECTED: &[&str] = &[
     "/",
     "/O",
     "/O/",
-    r"/O\C",
-    r"/O\X/C",
-    r"/O/C\D",
-    r"//C\M/O/C",
+    r"/\C",
+    r"/O\",
+    r"/O\C\D",
+    r"/O(I\C)/",
+    r"//\O/C",
+    r"//CM\O",
     "///O/C",
     " \\O\\C",
 ];
@@ -152,13 +154,21 @@ fn what_is_no_path_is_rejected() {
 }
 
 #[test]
-fn slashes_stand_for_backslashes_in_a_path_that_begins_with_one() {
+fn a_slash_may_lead_and_then_separates_where_no_backslash_does() {
     for (text, printed) in [
         ("/Processor(_Total)/% Processor Time", r"\Processor(_Total)\% Processor Time"),
         ("//WEB1/PhysicalDisk(0 C:)/Disk Reads/sec", r"\\WEB1\PhysicalDisk(0 C:)\Disk Reads/sec"),
         ("/Memory/Pages/sec", r"\Memory\Pages/sec"),
         (r"/O(d:\f/i)/C(a\b)", r"\O(d:\f/i)\C(a\b)"),
         ("/O (a/b) c/x/y", r"\O (a/b) c\x/y"),
+        (r"/Processor(_Total)\% Processor Time", r"\Processor(_Total)\% Processor Time"),
+        (r"/Process(x)\IO Read Bytes/sec", r"\Process(x)\IO Read Bytes/sec"),
+        (r"/Memory\Pages/sec", r"\Memory\Pages/sec"),
+        (r"/O/X\C", r"\O/X\C"),
+        (r"//WEB1\Memory\Pages/sec", r"\\WEB1\Memory\Pages/sec"),
+        (r"//WEB1/Memory\Pages/sec", r"\\WEB1\Memory\Pages/sec"),
+        (r"//WEB1\Memory/Pages/sec", r"\\WEB1\Memory\Pages/sec"),
+        (r"//WEB1/O(d:\f)/Pages/sec", r"\\WEB1\O(d:\f)\Pages/sec"),
     ] {
         let path = CounterPath::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(path.to_string(), printed);
@@ -182,6 +192,9 @@ fn an_error_shows_what_to_quote() {
         (r"\OI)\C", 3, set_form),
         (r"\O\C)", 4, set_form),
         (r"\O\C(", 4, set_form),
+        ("/O(I/C", 2, r"quote it: '\O(I)\C'"),
+        (r"/O(I\C/sec", 2, r"quote it: '\O(I)\C/sec'"),
+        ("/Processor(_Total)% Processor Time", 34, r"quote it: '\Processor(_Total)\% Processor Time'"),
     ] {
         let error = CounterPath::parse(text).expect_err(text);
         assert_eq!(error.offset(), offset, "{text}");
@@ -219,11 +232,13 @@ fn instance_names_split() {
     for (text, with_parent, without) in [
         ("svchost", (None, "svchost", 0), (None, "svchost", 0)),
         ("svchost#2", (None, "svchost", 2), (None, "svchost", 2)),
-        ("svchost#0", (None, "svchost", 0), (None, "svchost", 0)),
+        ("svchost#0", (None, "svchost#0", 0), (None, "svchost#0", 0)),
+        ("svchost#02", (None, "svchost#02", 0), (None, "svchost#02", 0)),
+        ("a#1#2", (None, "a#1", 2), (None, "a#1", 2)),
         ("explorer/7#12", (Some("explorer"), "7", 12), (None, "explorer/7", 12)),
         ("a/b/c", (Some("a"), "b/c", 0), (None, "a/b/c", 0)),
         ("a#1/b", (Some("a#1"), "b", 0), (None, "a#1/b", 0)),
-        ("adapter #2", (None, "adapter ", 2), (None, "adapter ", 2)),
+        ("adapter #2", (None, "adapter #2", 0), (None, "adapter #2", 0)),
         ("#3", (None, "#3", 0), (None, "#3", 0)),
         ("C#", (None, "C#", 0), (None, "C#", 0)),
         ("a#+1", (None, "a#+1", 0), (None, "a#+1", 0)),
@@ -265,6 +280,7 @@ fn instance_patterns_select_display_forms() {
         ("*/*#*", &["a/b", "a/b#2"], &["a", "a#2"]),
         ("*/0", &["explorer/0"], &["0", "explorer/0#1"]),
         ("adapter #2", &["adapter #2"], &["adapter"]),
+        ("adapter*#0", &["adapter", "adapter #2"], &["adapter #2#1"]),
         ("0,?", &["0,0", "0,7"], &["0,_Total", "0,"]),
         ("C#", &["c#"], &["c"]),
     ];
@@ -425,12 +441,23 @@ proptest! {
     #[test]
     fn instance_parts_are_split_again(
         parent in proptest::option::of("[a-z ]{1,6}"),
-        name in "[a-z/ ]{1,6}",
+        name in "[a-z/ ]{0,5}[a-z/]",
         index in any::<u32>(),
     ) {
         let joined = InstanceName::from_parts(parent.as_deref(), &name, index);
         let has_parent = parent.is_some();
         prop_assert_eq!(joined.split(has_parent), (parent.as_deref(), name.as_str(), index));
+    }
+
+    #[test]
+    fn an_index_that_was_split_off_is_written_back(text in "[a/ #019]{0,8}") {
+        let (name, index) = split_index(&text);
+        prop_assert_eq!(InstanceName::from_parts(None, name, index), InstanceName::from(text.as_str()));
+        for has_parent in [false, true] {
+            let instance = InstanceName::from(text.as_str());
+            let (parent, name, index) = instance.split(has_parent);
+            prop_assert_eq!(InstanceName::from_parts(parent, name, index), instance.clone());
+        }
     }
 
     #[test]

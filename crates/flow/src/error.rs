@@ -22,6 +22,11 @@ pub enum FlowError {
     },
     /// The output could not be written.
     Output(io::Error),
+    /// There are more counters of instances than statistics are kept of.
+    TooManyCounters {
+        /// How many there may be.
+        most: usize,
+    },
     /// Groups came that the first sample did not have; a [`Union`](crate::Union) over a scan has them.
     NewGroups,
 }
@@ -56,6 +61,9 @@ impl fmt::Display for FlowError {
                 second.display()
             ),
             Self::Output(error) => write!(f, "the output could not be written: {error}"),
+            Self::TooManyCounters { most } => {
+                write!(f, "more than {most} counters of instances; select some of them with -c")
+            }
             Self::NewGroups => f.write_str("the log's counters changed on the way"),
         }
     }

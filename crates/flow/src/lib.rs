@@ -4,13 +4,14 @@
 //! person or writes a text formats values. A stage is a [`Source`] over another source; the pull is synchronous.
 //!
 //! ```text
-//! logs -> merge -> identity -> window -> thin -> select -> union -> log, text, JSON
+//! logs -> merge -> window -> thin -> identity -> select -> union -> log, text, JSON
 //!                                                       -> statistics
 //! ```
 
 mod chain;
 mod error;
 mod identity;
+mod in_zone;
 pub mod logs;
 mod machines;
 mod merge;
@@ -27,6 +28,7 @@ use tachograph_counters::sample::Sample;
 pub use chain::Chain;
 pub use error::FlowError;
 pub use identity::Identity;
+pub use in_zone::InZone;
 pub use machines::SideBySide;
 pub use merge::{Merge, machines_overlap};
 pub use readahead::Readahead;

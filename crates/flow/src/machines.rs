@@ -89,7 +89,11 @@ impl Source for SideBySide {
             let near =
                 follower.current.as_ref().is_some_and(|current| utc - current.at.utc.0 <= self.tolerance);
             if near && let Some(current) = follower.current.take() {
-                sample.groups.extend(current.groups);
+                let boot_time = current.boot_time;
+                sample.groups.extend(current.groups.into_iter().map(|mut group| {
+                    group.boot_time = boot_time;
+                    group
+                }));
             }
         }
         Ok(true)

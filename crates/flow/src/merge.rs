@@ -19,6 +19,8 @@ pub struct Merge {
     /// The input whose sample was given out last: it is read on at the next call.
     taken: Option<usize>,
     started: bool,
+    /// The number for the next log or part of a log that comes.
+    next_log: u32,
 }
 
 struct Input {
@@ -31,6 +33,9 @@ struct Input {
     machines: BTreeSet<String>,
     /// Machines were taken from a sample with these groups.
     groups_seen: usize,
+    /// The part of the log that the head is from, and its number among those of all logs.
+    part: Option<u32>,
+    log: u32,
 }
 
 impl Merge {
@@ -45,9 +50,11 @@ impl Merge {
                 ended: false,
                 machines: BTreeSet::new(),
                 groups_seen: usize::MAX,
+                part: None,
+                log: 0,
             })
             .collect();
-        Self { inputs, taken: None, started: false }
+        Self { inputs, taken: None, started: false, next_log: 0 }
     }
 
     fn start(&mut self) -> Result<(), FlowError> {
@@ -62,8 +69,13 @@ impl Merge {
         let input = &mut self.inputs[number];
         input.ended = !input.source.next(&mut input.head)?;
         if !input.ended {
-            // A log's own parts stay apart, and apart from those of other logs.
-            input.head.log += (number as u32) << 16;
+            // A log's own parts stay apart, and apart from those of other logs. Numbers rise with time.
+            if input.part != Some(input.head.log) {
+                input.part = Some(input.head.log);
+                input.log = self.next_log;
+                self.next_log = self.next_log.wrapping_add(1);
+            }
+            input.head.log = input.log;
             if input.groups_seen != input.head.groups.len() {
                 input.groups_seen = input.head.groups.len();
                 input.machines = machines_of(&input.head);

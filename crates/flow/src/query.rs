@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
 
 use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union, Window,
-    WindowBounds, machines_overlap, run,
+    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union,
+    Window, WindowBounds, machines_overlap, run,
 };
 
 /// Logs of which a second thread is worth its start: smaller ones are read before it runs.
@@ -29,6 +30,8 @@ pub struct LogQuery {
     pub every: u64,
     /// The counters.
     pub selection: Selection,
+    /// The time zone of the log that is written, where that is not the first log's.
+    pub zone: Option<TimeZone>,
 }
 
 /// A pipeline over logs, ready to be run, and what can be asked of it meanwhile and afterwards.
@@ -56,7 +59,13 @@ impl Pipeline {
 impl LogQuery {
     /// All of these logs.
     pub fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths, bounds: WindowBounds::default(), every: 0, selection: Selection::new(Vec::new()) }
+        Self {
+            paths,
+            bounds: WindowBounds::default(),
+            every: 0,
+            selection: Selection::new(Vec::new()),
+            zone: None,
+        }
     }
 
     /// All samples of all logs, each with the groups that its log has: what statistics take. One machine comes after
@@ -87,22 +96,32 @@ impl LogQuery {
     ///
     /// When a log cannot be opened or read.
     pub fn table(&self, mut each: impl FnMut(&[LogReport])) -> Result<(UnionScan, Pipeline), FlowError> {
-        let stretches = self.stretches()?;
-        let mut leader_interval = None;
-        if stretches.len() > 1 {
-            let mut leader = self.stretch(&stretches[0])?;
-            let mut scan = UnionScan::default();
-            let reports = leader.reports.clone();
-            run(&mut *leader.source, &mut scan, || each(&reports))?;
-            leader_interval = Some(scan.typical_interval().unwrap_or_default());
-        }
+        let mut stretches = self.stretches()?;
         let mut scan = UnionScan::default();
-        let mut first = self.side_by_side(&stretches, leader_interval)?;
-        let reports = first.reports.clone();
-        run(&mut *first.source, &mut scan, || each(&reports))?;
-        let mut second = self.side_by_side(&stretches, leader_interval)?;
-        second.source = Box::new(Union::scanned(second.source, &scan));
-        Ok((scan, second))
+        // Every machine is scanned by itself: also what fits into no row has its columns.
+        let mut chosen = Vec::new();
+        for stretch in stretches.drain(..) {
+            let known = scan.groups().len();
+            let mut pipeline = self.written_stretch(&stretch)?;
+            let reports = pipeline.reports.clone();
+            run(&mut *pipeline.source, &mut scan, || each(&reports))?;
+            let rows = scan.take_rows();
+            // A machine of which nothing was chosen gives no rows, unless it is the only one.
+            if scan.groups().len() > known || chosen.is_empty() {
+                if scan.groups().len() > known && known == 0 {
+                    chosen.clear();
+                }
+                chosen.push((stretch, rows));
+            }
+        }
+        let mut rows = chosen.iter_mut().map(|(_, rows)| std::mem::take(rows));
+        scan.set_rows(rows.next().unwrap_or_default());
+        drop(rows);
+        let stretches: Vec<_> = chosen.into_iter().map(|(stretch, _)| stretch).collect();
+        let interval = scan.typical_interval().unwrap_or_default();
+        let mut pipeline = self.side_by_side(&stretches, interval)?;
+        pipeline.source = Box::new(Union::scanned(pipeline.source, &scan));
+        Ok((scan, pipeline))
     }
 
     /// The samples of one log with the groups of its first sample, without a scan: what one log is copied from.
@@ -148,10 +167,14 @@ impl LogQuery {
         stretches.iter().map(|numbers| self.stretch(numbers)).collect()
     }
 
-    fn side_by_side(&self, stretches: &[Vec<usize>], interval: Option<i64>) -> Result<Pipeline, FlowError> {
-        let mut pipelines = self.pipelines(stretches)?;
-        let Some(interval) = interval else { return Ok(pipelines.swap_remove(0)) };
+    /// The stretches as rows of the first one's clock, whose typical interval is given.
+    fn side_by_side(&self, stretches: &[Vec<usize>], interval: i64) -> Result<Pipeline, FlowError> {
+        let mut pipelines =
+            stretches.iter().map(|numbers| self.written_stretch(numbers)).collect::<Result<Vec<_>, _>>()?;
         let mut leader = pipelines.remove(0);
+        if pipelines.is_empty() {
+            return Ok(leader);
+        }
         let followers = pipelines
             .into_iter()
             .map(|follower| {
@@ -164,6 +187,20 @@ impl LogQuery {
         leader.left_out = side_by_side.left_out();
         leader.source = Box::new(side_by_side);
         Ok(leader)
+    }
+
+    /// A stretch whose samples are to be written: in the local time of the log that is written.
+    fn written_stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
+        let mut stretch = self.stretch(numbers)?;
+        let zone = match &self.zone {
+            Some(zone) => zone.clone(),
+            None => LogSource::open(&self.paths[0])?.report().facts().zone.clone(),
+        };
+        // Local times of the same zone stay as they were recorded, also in hours that come twice or not at all.
+        if stretch.reports.iter().any(|report| report.facts().zone != zone) {
+            stretch.source = Box::new(InZone::new(stretch.source, zone));
+        }
+        Ok(stretch)
     }
 
     /// Merged, cut, thinned out, identified, selected: the stages that every command has in common.

@@ -198,6 +198,8 @@ struct Part {
     columns: Vec<usize>,
     rows: Vec<usize>,
     instances: Instances,
+    /// By the instance's number, whether its row is taken, once that was asked.
+    by_instance: Vec<Option<bool>>,
 }
 
 impl<S: Source> Select<S> {
@@ -329,7 +331,14 @@ impl Choice {
             set.extent = extent;
             Arc::new(set)
         };
-        Part { patterns, set, columns, rows: Vec::new(), instances: Instances::default() }
+        Part {
+            patterns,
+            set,
+            columns,
+            rows: Vec::new(),
+            instances: Instances::default(),
+            by_instance: Vec::new(),
+        }
     }
 
     /// Chooses rows among the instances that there are now.
@@ -337,19 +346,30 @@ impl Choice {
         self.instances = Arc::clone(&group.instances);
         for part in &mut self.parts {
             part.rows.clear();
+            let mut has_new = false;
             for (row, instance) in group.instances.iter().enumerate() {
-                let mut taken = false;
-                for &number in &part.patterns {
-                    if takes_row(&selection.patterns[number], &self.set, instance.label()) {
-                        taken = true;
-                        selection.note_match(number);
-                    }
+                let id = instance.id() as usize;
+                if id >= part.by_instance.len() {
+                    part.by_instance.resize(id + 1, None);
                 }
+                let taken = *part.by_instance[id].get_or_insert_with(|| {
+                    has_new = true;
+                    let mut taken = false;
+                    for &number in &part.patterns {
+                        if takes_row(&selection.patterns[number], &self.set, instance.label()) {
+                            taken = true;
+                            selection.note_match(number);
+                        }
+                    }
+                    taken
+                });
                 if taken {
                     part.rows.push(row);
                 }
             }
-            selection.note_instances(&part.patterns, &self.set, &group.instances);
+            if has_new {
+                selection.note_instances(&part.patterns, &self.set, &group.instances);
+            }
             part.instances = if part.rows.len() == group.instances.len() {
                 Arc::clone(&group.instances)
             } else {
@@ -381,6 +401,7 @@ impl Part {
         out.status = group.status;
         out.read_at = group.read_at;
         out.clocks = group.clocks;
+        out.boot_time = group.boot_time;
         out.values.clear();
         out.identities.clear();
         for &row in &self.rows {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 
 use crate::union::{ScannedGroup, UnionScan};
@@ -27,7 +28,6 @@ use crate::union::{ScannedGroup, UnionScan};
 struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
-    boot_time: i64,
 }
 
 struct FormattedGroup {
@@ -44,6 +44,8 @@ struct FormattedGroup {
     rows: Vec<usize>,
     /// By cell of the group: the raw value before.
     previous: Vec<Option<RawValue>>,
+    /// When the group's machine was started, or 0.
+    boot_time: i64,
 }
 
 /// A column of text output.
@@ -71,12 +73,13 @@ impl Formatter {
                     instances: Default::default(),
                     rows: Vec::new(),
                     previous: vec![None; count],
+                    boot_time: 0,
                 };
                 first += count;
                 group
             })
             .collect();
-        Self { groups, cells: vec![None; first], boot_time: 0 }
+        Self { groups, cells: vec![None; first] }
     }
 
     fn columns(&self) -> impl Iterator<Item = FormattedColumn<'_>> {
@@ -93,16 +96,19 @@ impl Formatter {
 
     /// The formatted values of a sample that has the groups of the union; `None` where there is no value.
     fn format(&mut self, sample: &Sample) -> &[Option<f64>] {
-        let booted = std::mem::replace(&mut self.boot_time, sample.boot_time.0);
-        let is_new_boot = booted != 0 && sample.boot_time.0 != 0 && booted != sample.boot_time.0;
         self.cells.fill(None);
         for (formatted, group) in self.groups.iter_mut().zip(&sample.groups) {
-            if is_new_boot {
-                formatted.previous.fill(None);
+            if !group.is_present() {
+                continue;
             }
-            if group.is_present() {
-                formatted.format(group, &mut self.cells);
+            let boot_time = sample.boot_time_of(group).0;
+            if boot_time != 0 {
+                let before = std::mem::replace(&mut formatted.boot_time, boot_time);
+                if before != 0 && before != boot_time {
+                    formatted.previous.fill(None);
+                }
             }
+            formatted.format(group, &mut self.cells);
         }
         &self.cells
     }
@@ -131,8 +137,10 @@ impl FormattedGroup {
     }
 
     fn take_columns(&mut self, group: &Group) {
-        // Raw values and displayed ones (of a text log merged with a BLG) make no pair.
-        let kinds = |set: &CounterSet| set.counters.first().map(|counter| counter.counter_type);
+        // Values of another type (displayed ones, of a text log merged with a BLG) or of another clock make no pair.
+        let kinds = |set: &CounterSet| -> Vec<_> {
+            set.counters.iter().map(|counter| (counter.counter_type, counter.time_base)).collect()
+        };
         if kinds(&self.set) != kinds(&group.set) {
             self.previous.fill(None);
         }
@@ -142,7 +150,8 @@ impl FormattedGroup {
         for counter in &group.set.counters {
             let known = &self.scanned.set.counters;
             // The scan saw every description, so every counter has its place.
-            let place = known.iter().position(|known| known.name == counter.name).unwrap_or_default();
+            let place =
+                known.iter().position(|known| eq_ignore_case(&known.name, &counter.name)).unwrap_or_default();
             self.calculators.push(counter.calculator());
             self.columns.push(place);
         }

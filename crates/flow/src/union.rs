@@ -7,6 +7,7 @@ use tachograph_counters::Status;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
+use tachograph_counters::wildcard::eq_ignore_case;
 
 use crate::{FlowError, Sink, Source};
 
@@ -34,6 +35,7 @@ struct Places {
 impl Places {
     /// The place of each group of `sample`; `None` for a group that is not in the union yet.
     fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
+        forget_old_logs(&mut self.known, sample.log);
         let known = self.known.entry(sample.log).or_default();
         let same = known.len() == sample.groups.len()
             && known.iter().zip(&sample.groups).all(|((set, _), group)| Arc::ptr_eq(set, &group.set));
@@ -51,6 +53,20 @@ impl Places {
             }
         }
         known
+    }
+}
+
+/// How many logs, or parts of logs, are remembered at a time. A log can have a new part with every sample; what is
+/// forgotten is found again.
+const MAX_LOGS: usize = 1024;
+
+/// Makes room where a log comes that is not known yet.
+pub(crate) fn forget_old_logs<T>(known: &mut HashMap<u32, T>, log: u32) {
+    if known.len() >= MAX_LOGS && !known.contains_key(&log) {
+        // Numbers rise with time, so the lower half is the older one.
+        let mut numbers: Vec<_> = known.keys().copied().collect();
+        let (_, &mut middle, _) = numbers.select_nth_unstable(MAX_LOGS / 2);
+        known.retain(|&number, _| number >= middle);
     }
 }
 
@@ -74,12 +90,18 @@ fn key_of(set: &CounterSet) -> GroupKey {
 pub struct UnionScan {
     places: Places,
     groups: Vec<ScannedGroup>,
+    rows: ScannedRows,
+    values: u64,
+}
+
+/// The samples that a scan met.
+#[derive(Default)]
+pub(crate) struct ScannedRows {
     samples: u64,
     /// Intervals between samples in 100 ns units, the first few thousand of them.
     intervals: Vec<i64>,
     first: Option<Moment>,
     last: Option<Moment>,
-    values: u64,
 }
 
 /// A group of the union with everything that occurred in it.
@@ -95,6 +117,18 @@ pub struct ScannedGroup {
 }
 
 impl UnionScan {
+    /// Takes out the rows scanned so far, keeping the groups: the samples of another machine follow.
+    pub(crate) fn take_rows(&mut self) -> ScannedRows {
+        // Another machine's logs have numbers of their own.
+        self.places.known.clear();
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Puts back the rows of the machine by whose clock the log is written.
+    pub(crate) fn set_rows(&mut self, rows: ScannedRows) {
+        self.rows = rows;
+    }
+
     /// The groups found, in the order of their first appearance.
     pub fn groups(&self) -> &[ScannedGroup] {
         &self.groups
@@ -102,12 +136,12 @@ impl UnionScan {
 
     /// How many samples were seen, baselines not counted.
     pub fn samples(&self) -> u64 {
-        self.samples
+        self.rows.samples
     }
 
     /// The moments of the first and the last sample, in the order in which they came; baselines not counted.
     pub fn time_range(&self) -> Option<(Moment, Moment)> {
-        Some((self.first?, self.last?))
+        Some((self.rows.first?, self.rows.last?))
     }
 
     /// How many raw values there were, baselines not counted.
@@ -117,7 +151,7 @@ impl UnionScan {
 
     /// The median time between samples, 100 ns units; `None` with fewer than two samples.
     pub fn typical_interval(&self) -> Option<i64> {
-        let mut intervals = self.intervals.clone();
+        let mut intervals = self.rows.intervals.clone();
         intervals.sort_unstable();
         intervals.get(intervals.len() / 2).copied()
     }
@@ -143,13 +177,13 @@ impl Sink for UnionScan {
 
 impl UnionScan {
     fn count(&mut self, sample: &Sample) {
-        self.samples += 1;
+        self.rows.samples += 1;
         self.values += sample.len() as u64;
-        self.first.get_or_insert(sample.at);
-        if let Some(last) = self.last.replace(sample.at)
-            && self.intervals.len() < MAX_INTERVALS
+        self.rows.first.get_or_insert(sample.at);
+        if let Some(last) = self.rows.last.replace(sample.at)
+            && self.rows.intervals.len() < MAX_INTERVALS
         {
-            self.intervals.push(sample.at.utc.since(last.utc));
+            self.rows.intervals.push(sample.at.utc.since(last.utc));
         }
     }
 }
@@ -195,7 +229,9 @@ impl ScannedGroup {
         let new: Vec<_> = other
             .counters
             .iter()
-            .filter(|counter| self.set.counters.iter().all(|known| known.name != counter.name))
+            .filter(|counter| {
+                self.set.counters.iter().all(|known| !eq_ignore_case(&known.name, &counter.name))
+            })
             .cloned()
             .collect();
         if !new.is_empty() || self.set.counters.is_empty() {

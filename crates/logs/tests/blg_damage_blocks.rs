@@ -3,7 +3,7 @@
 mod made;
 
 use made::block::{Block, Counter, Instance, Object};
-use made::shown::{read, try_read};
+use made::shown::{check, check_again, read, try_read};
 use made::{Entry, Made, multi, put, single};
 
 /// A log of blocks, `damage` applied to the middle one of three; what that gives for it, and the problems less the offset
@@ -52,6 +52,7 @@ fn block_records() {
     const OBJECT: usize = 8 + 0x68;
     const DEFINITION: usize = OBJECT + 0x40;
     const FIRST: usize = DEFINITION + 0x28;
+    const SECOND: usize = FIRST + 0x30;
     for (at, value, problem) in [
         (8, 0u32, "0x8: a block record does not begin with PERF and byte order 1".to_owned()),
         (0x10, 0, "0x8: a block record does not begin with PERF and byte order 1".to_owned()),
@@ -65,15 +66,15 @@ fn block_records() {
         (OBJECT + 8, 9999, "DEFINITIONS (found 1 in bytes 9999 to 104, expected 40 bytes each)".to_owned()),
         (OBJECT + 0x20, 2, "DEFINITIONS (found 2 in bytes 64 to 104, expected 40 bytes each)".to_owned()),
         (DEFINITION, 0x30, "DEFINITIONS (found 1 in bytes 64 to 104, expected 40 bytes each)".to_owned()),
-        (DEFINITION + 0x24, 9, "ROW: the length of a counter block is wrong (found 16, expected 17 to REST)".to_owned()),
-        (DEFINITION + 0x24, u32::MAX, "ROW: the length of a counter block is wrong (found 16, expected 4294967303 to REST)".to_owned()),
         (FIRST, 23, "0xd8: an instance's length is wrong (found 23, expected 24 to 96)".to_owned()),
         (FIRST, 9999, "0xd8: an instance's length is wrong (found 9999, expected 24 to 96)".to_owned()),
         (FIRST + 0x10, 30, "0xe8: an instance's name lies outside its definition (found 30 to 34, expected at most 32)".to_owned()),
         (FIRST + 0x10, u32::MAX, "0xe8: an instance's name lies outside its definition (found 4294967295 to 4294967299, expected at most 32)".to_owned()),
         (FIRST + 0x14, 9, "0xe8: an instance's name lies outside its definition (found 24 to 33, expected at most 32)".to_owned()),
-        (FIRST + 32, 3, "ROW: the length of a counter block is wrong (found 3, expected 12 to REST)".to_owned()),
-        (FIRST + 32, 9999, "ROW: the length of a counter block is wrong (found 9999, expected 12 to REST)".to_owned()),
+        (FIRST + 32, 3, "ROW: the length of a counter block is wrong (found 3, expected 4 to REST)".to_owned()),
+        (FIRST + 32, 9999, "ROW: the length of a counter block is wrong (found 9999, expected 4 to REST)".to_owned()),
+        (FIRST + 32, 8, "0x100: an instance's length is wrong (found 1, expected 24 to 56)".to_owned()),
+        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 as another's)".to_owned()),
         (OBJECT + 0x28, 3, "END: an instance is cut off (found 0, expected at least 24 bytes)".to_owned()),
     ] {
         let problem = problem
@@ -86,6 +87,33 @@ fn block_records() {
         let (middle, problems) = block(|bytes| put(bytes, at, &value.to_le_bytes()));
         assert_eq!(problems, [problem], "{value} at {at:#x}");
         assert_eq!(middle, "1: Process without rows PDH_CSTATUS_INVALID_DATA", "{value} at {at:#x}");
+    }
+}
+
+#[test]
+fn a_counter_outside_its_counter_block_is_in_error_for_itself() {
+    let counters = [
+        Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 },
+        Counter { name_index: 142, counter_type: 0x1_0000, bytes: 4 },
+    ];
+    let rows = [Instance::new("a", &[1, 2]), Instance::new("b", &[3, 4])];
+    for (offset, end) in [(0x10u32, 0x18u64), (0x0D, 0x15), (u32::MAX, 0x1_0000_0007)] {
+        let mut bytes = Block::new(0, &[Object::new(230, &counters, &rows)]).record();
+        put(&mut bytes, 8 + 0x68 + 0x40 + 0x24, &offset.to_le_bytes());
+        let mut made = Made::new(1024);
+        made.names(r"\\MADE", &[(230, "Process"), (6, "Time"), (142, "Base")]);
+        made.list(&[Entry::block("Process")]);
+        let at = made.sample(0, &[bytes]) + 0x48 + 8 + 8 + 0x68;
+        check(
+            &made.file(),
+            &[
+                r"0: Process(a)\Time=0/0 PDH_CSTATUS_INVALID_DATA\Base=2/0, Process(b)\Time=0/0 PDH_CSTATUS_INVALID_DATA\Base=4/0",
+            ],
+            &[&format!(
+                "offset {at:#x}: a counter of an object lies outside its counter block; left out (found {end}, expected at most 16)"
+            )],
+        );
+        check_again(&made.file());
     }
 }
 

@@ -12,7 +12,7 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances, TitleIndexes};
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{CounterType as T, RawValue, Status};
+use tachograph_counters::{CounterType as T, Formula, RawValue, Status};
 use tachograph_logs::blg::BlgWriterOptions;
 use tachograph_logs::blg::raw::Log;
 use tachograph_logs::blg::raw::list::{CounterList, Entry, ListHead};
@@ -201,6 +201,17 @@ fn sample(sets: &[(Described, Arc<CounterSet>)], number: usize, numbers: &Number
     }
 }
 
+/// Any word that a shown counter can have, Windows' own and their neighbours oftener than others.
+fn counter_type() -> impl Strategy<Value = T> {
+    let named = proptest::sample::select(T::all().collect::<Vec<_>>());
+    prop_oneof![
+        any::<u32>().prop_map(T),
+        named.clone(),
+        (named, 0..32).prop_map(|(named, bit)| T(named.0 ^ 1 << bit)),
+    ]
+    .prop_filter("not a base, nor formatted already", |kind| !kind.is_base() && *kind != T::DOUBLE_RAW)
+}
+
 fn labels(instances: &Instances) -> Vec<&str> {
     instances.iter().map(|instance| instance.label()).collect()
 }
@@ -254,6 +265,45 @@ proptest! {
                 prop_assert_eq!(read.clocks, group.clocks);
             }
         }
+    }
+
+    #[test]
+    fn blocks_of_any_counter_types_come_back(columns in vec((counter_type(), any::<bool>(), any::<i64>(), any::<i64>(), any::<u32>()), 1..7), rows in 1usize..3) {
+        let mut set = CounterSet::new("M", "Set", Extent::Table);
+        set.indexes = Some(TitleIndexes { name: 30_000, help: 30_001 });
+        for (number, (counter_type, is_32_bit, ..)) in columns.iter().enumerate() {
+            let name = 20_000 + 2 * number as u32;
+            let indexes = Some(TitleIndexes { name, help: name + 1 });
+            set.counters.push(Counter { data_is_32_bit: *is_32_bit, indexes, ..Counter::new("counter", *counter_type, 1) });
+        }
+        let mut group = Group::new(Arc::new(set));
+        group.instances = (0..rows).map(|row| Arc::new(Instance::new(None, "i", row as u32))).collect();
+        group.clocks = Clocks { ticks: 1, frequency: 2, system_time: FileTime(3), object_time: 4, object_frequency: 5 };
+        for _ in 0..rows {
+            group.values.extend(columns.iter().map(|&(counter_type, is_32_bit, first, second, multi_count)| RawValue {
+                first: if is_32_bit { i64::from(first as u32) } else { first },
+                second,
+                multi_count: if counter_type.is_multi() { multi_count } else { 1 },
+                status: Status::VALID_DATA,
+            }));
+        }
+        let sample = Sample { at: Moment::from_local(FileTime(made::local(0)), BIAS), groups: vec![group], ..Sample::default() };
+        let read = samples_of(&write(std::slice::from_ref(&sample), options()));
+        let (group, read_group) = (&sample.groups[0], &read[0].groups[0]);
+        prop_assert_eq!(read_group.values.len(), group.values.len());
+        for ((value, read), number) in group.values.iter().zip(&read_group.values).zip((0..columns.len()).cycle()) {
+            let counter_type = columns[number].0;
+            prop_assert_eq!((read.first, read.status), (value.first, value.status));
+            let is_multi = counter_type.formula().is_some_and(Formula::uses_multiplier);
+            if is_multi {
+                prop_assert_eq!(read.multi_count, value.multi_count);
+            } else if counter_type.base().is_some() {
+                prop_assert_eq!(read.second, value.second);
+            }
+        }
+        // What the first writing settled holds from there on.
+        let again = samples_of(&write(&read, options()));
+        made::rewritten::assert_same(&again, &read);
     }
 
     #[test]

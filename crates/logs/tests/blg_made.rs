@@ -367,6 +367,84 @@ fn the_hour_that_comes_twice() {
     assert_eq!(show(&sample).rsplit_once(": ").map(|(_, values)| values), Some(r"System\Calls=1/10"));
 }
 
+/// 01:30 of the hour that comes twice, as seconds of a made log.
+const TWICE: i64 = 257 * 86_400 - (18 * 60 + 50) * 60 + 5400;
+
+#[test]
+fn the_hour_that_comes_twice_where_values_tell_utc() {
+    use made::block::{Block, Counter, Object};
+    let timer = |entry: Entry| Entry { counter_type: 0x2051_0500, time_base: 10_000_000, ..entry };
+    let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
+    let kinds = [
+        timer(Entry::single("Processor", Some("0"), "Time")),
+        timer(Entry::multi("Processor", "Time")),
+        Entry::block("System"),
+        // Neither a precision timer's second value nor a tick is a time.
+        Entry { counter_type: 0x2057_0500, ..Entry::single("Processor", Some("0"), "Time") },
+        Entry::single("Processor", Some("0"), "Time"),
+    ];
+    for (number, entry) in kinds.into_iter().enumerate() {
+        // Minutes that the values' clock is off; the bias that its time gives, where it gives one.
+        for (bias, off, told) in
+            [(480, 0, "-08"), (420, 0, "-07"), (480, 9, "-08"), (420, -9, "-07"), (480, 11, "-07")]
+        {
+            let utc = local(TWICE + (bias + off) * 60);
+            let record = match number {
+                1 => multi(TWICE, &[("0", 1, utc)]),
+                2 => {
+                    let mut record = Block::new(TWICE, &[Object::alone(2, &[count], &[1])]).record();
+                    made::put(&mut record, 8 + 0x48, &utc.to_le_bytes());
+                    record
+                }
+                _ => single(TWICE, 1, utc),
+            };
+            let mut made = Made::new(1024);
+            made.list(std::slice::from_ref(&entry));
+            made.sample(TWICE, &[record]);
+            let samples = made::rewritten::samples_of(&made.file());
+            let told = if number < 3 { told } else { "-07" };
+            assert_eq!(
+                samples[0].at.rfc3339(),
+                format!("2013-11-03T01:30:00.000{told}:00"),
+                "entry {number}, bias {bias}, off by {off} minutes"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_log_that_was_only_begun() {
+    let text = |made: &Made| made::shown::try_read(&made.file()).expect_err("no counters").to_string();
+    let mut made = Made::new(1024);
+    assert_eq!(text(&made), "no counter list yet: the log was only begun");
+    made.buffers.clear();
+    assert_eq!(text(&made), "no counter list yet: the log was only begun");
+}
+
+#[test]
+fn a_list_of_too_many_entries() {
+    const MOST: usize = 1 << 18;
+    let entry = Entry { machine: None, object: None, counter: None, ..Entry::single("", None, "") }.bytes();
+    let list = |count: usize| [&made::list(&[])[..], &entry.repeat(count)].concat();
+    for (count, is_too_many) in [(MOST, false), (MOST + 2, true)] {
+        let mut made = Made::new(0x10000);
+        let at = made.event(COUNTER_LIST, 0, &list(count));
+        made.sample(0, &vec![single(0, 1, 1); count]);
+        let mut reader = BlgReader::new(Cursor::new(made.file())).expect("a log");
+        let mut sample = Sample::default();
+        assert!(reader.next(&mut sample).expect("readable"));
+        assert_eq!(sample.groups.len(), MOST);
+        let problems: Vec<_> = reader.problems().list().iter().map(ToString::to_string).collect();
+        assert_eq!(problems.len(), usize::from(is_too_many), "{problems:?}");
+        if let Some(problem) = problems.first() {
+            assert!(at > 0 && problem.ends_with(&format!(
+                "the counter list has more entries than the 262144 that a log may have; left out (found {} bytes more, expected nothing)",
+                2 * entry.len()
+            )), "{problem}");
+        }
+    }
+}
+
 #[test]
 fn parts_over_the_borders_of_buffers() {
     let items: Vec<_> = (0..200).map(|number| (format!("i{number}"), number, 1)).collect();

@@ -6,9 +6,12 @@ mod made;
 use std::io::Cursor;
 
 use made::block::{Block, Counter, Instance, Object};
-use made::shown::{check, read};
+use made::rewritten::{options_of, samples_of, write};
+use made::shown::{check, check_again, read, show};
 use made::{Entry, Event, Made, NAME_TABLE, local, multi};
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Extent;
+use tachograph_counters::{RawValue, Status};
 use tachograph_logs::LogReader;
 use tachograph_logs::blg::BlgReader;
 
@@ -73,6 +76,205 @@ fn every_source_of_a_second_value() {
             r"1: Object\9000=100/0\9002=101/1000\9004=102/{utc}\9006=103/77\9008=104/105\9012=106/0 PDH_CSTATUS_INVALID_DATA\9014=107/0\9016=108/1000x109\9020=110/111"
         )]
     );
+}
+
+#[test]
+fn a_counter_that_is_no_number_costs_no_other() {
+    const RATE: Counter = Counter { name_index: 8, counter_type: 0x1041_0500, bytes: 8 };
+    let names = [(2, "System"), (6, "Odd"), (8, "Calls")];
+    for (counter_type, bytes, shown) in [
+        (0x4000_0200, 0, "0/0 PDH_CSTATUS_INVALID_DATA"), // NODATA
+        (0xB00, 0, "0/0 PDH_CSTATUS_INVALID_DATA"),       // TEXT
+        (0xB00, 2, "0/0 PDH_CSTATUS_INVALID_DATA"),
+        (0xB00, 4, "5/0"),
+        (0x1_0000, 1, "0/0 PDH_CSTATUS_INVALID_DATA"),
+        (0x1_0000, 2, "0/0 PDH_CSTATUS_INVALID_DATA"),
+        (0x1_0000, 5, "0/0 PDH_CSTATUS_INVALID_DATA"),
+        (0x2241_0500, 7, "0/0 PDH_CSTATUS_INVALID_DATA"), // multi timer
+    ] {
+        let odd = Counter { name_index: 6, counter_type, bytes };
+        for (counters, values) in [([RATE, odd], [1, 5]), ([odd, RATE], [5, 1])] {
+            let mut made = Made::new(1024);
+            made.names(r"\\MADE", &names);
+            made.list(&[Entry { instance: None, ..Entry::block("System") }]);
+            made.sample(1, &[Block::new(1, &[Object::alone(2, &counters, &values)]).record()]);
+            let texts = counters.map(|counter| match counter.name_index {
+                6 => format!(r"\Odd={shown}"),
+                _ => r"\Calls=1/1000".to_owned(),
+            });
+            check(&made.file(), &[&format!("1: System{}", texts.concat())], &[]);
+            check_again(&made.file());
+        }
+    }
+}
+
+#[test]
+fn only_types_that_use_a_multiplier_have_one() {
+    // The multi bit on a word that Windows does not name, and on a timer whose multiplier has no definition of its own: it
+    // stands behind the value.
+    let unknown = Counter { name_index: 6, counter_type: 0x2201_0100, bytes: 8 };
+    let timer = Counter { name_index: 8, counter_type: 0x2241_0500, bytes: 8 };
+    let count = Counter { name_index: 10, counter_type: 0x1_0000, bytes: 4 };
+    let log = |counters: &[Counter], values: &[i64]| {
+        let mut made = Made::new(1024);
+        made.names(r"\\MADE", &[(2, "System"), (6, "Odd"), (8, "Time"), (10, "Count")]);
+        made.list(&[Entry { instance: None, ..Entry::block("System") }]);
+        made.sample(1, &[Block::new(1, &[Object::alone(2, counters, values)]).record()]);
+        made.file()
+    };
+    for (file, shown) in [
+        (log(&[count, unknown], &[5, 9]), r"1: System\Count=5/0\Odd=9/0"),
+        (log(&[unknown], &[9]), r"1: System\Odd=9/0"),
+        (log(&[timer, count], &[7, 2]), r"1: System\Time=7/1000x2\Count=2/0"),
+    ] {
+        check(&file, &[shown], &[]);
+        check_again(&file);
+    }
+    // 20 bytes end with the value: no multiplier.
+    let shown = read(&log(&[count, count, timer], &[1, 2, 7]));
+    assert_eq!(shown.samples, [r"1: System\Count=1/0\Count=2/0\Time=7/0 PDH_CSTATUS_INVALID_DATA"]);
+    assert_eq!(shown.problems.len(), 1, "{:?}", shown.problems);
+    check_again(&log(&[count, count, timer], &[1, 2, 7]));
+}
+
+#[test]
+fn a_base_that_is_missing_is_missing_again() {
+    let average = Counter { name_index: 6, counter_type: 0x4002_0500, bytes: 8 };
+    let base = Counter { name_index: 7, counter_type: 0x4003_0402, bytes: 8 };
+    let count = Counter { name_index: 8, ..COUNT };
+    let mut made = Made::new(1024);
+    made.names(r"\\MADE", &[(230, "Process"), (6, "Average"), (8, "Count")]);
+    made.list(&[Entry::block("Process")]);
+    for (second, with_base) in [(0, true), (1, false), (2, true)] {
+        let rows = ["a", "b"].map(|name| {
+            let values: &[i64] = if with_base { &[50, 5, 1] } else { &[50, 1] };
+            Instance::new(name, values)
+        });
+        let counters: &[Counter] = if with_base { &[average, base, count] } else { &[average, count] };
+        made.sample(second, &[Block::new(second, &[Object::new(230, counters, &rows)]).record()]);
+    }
+    let file = made.file();
+    let with = r"Process(a)\Average=50/5\Count=1/0, Process(b)\Average=50/5\Count=1/0";
+    let without = with.replace("50/5", "50/0 PDH_CSTATUS_INVALID_DATA");
+    check(&file, &[&format!("0: {with}"), &format!("1: {without}"), &format!("2: {with}")], &[]);
+    check_again(&file);
+    // The definitions change and the description does not, so that pairs of other counters hold.
+    let samples = samples_of(&file);
+    assert!(std::sync::Arc::ptr_eq(&samples[0].groups[0].set, &samples[1].groups[0].set));
+
+    // A value in error among good ones: its counter has no value in that sample, and no false one.
+    let mut samples = samples_of(&file);
+    samples[0].groups[0].values[0] = RawValue::error(Status::NO_DATA);
+    samples[2].groups[0].values[3] = RawValue::error(Status::NO_DATA);
+    let again = samples_of(&write(&samples, options_of(&file)));
+    let shown: Vec<_> = again.iter().map(show).collect();
+    assert_eq!(
+        shown,
+        [
+            format!("0: {without}"),
+            format!("1: {without}"),
+            format!("2: {}", with.replace("1/0", "0/0 PDH_CSTATUS_INVALID_DATA")),
+        ]
+    );
+    let description = |sample: &Sample| std::sync::Arc::clone(&sample.groups[0].set);
+    assert!(std::sync::Arc::ptr_eq(&description(&again[0]), &description(&again[2])));
+}
+
+#[test]
+fn why_a_group_has_no_rows() {
+    let mut made = Made::new(1024);
+    made.names(r"\\MADE", &[(2, "System"), (230, "Process"), (6, "Time")]);
+    made.list(&[
+        Entry { instance: None, ..Entry::block("System") },
+        Entry::block("Process"),
+        Entry::multi("Disk", "Reads"),
+        Entry::single("Memory", None, "Faults"),
+    ]);
+    for second in 0..7 {
+        made.sample(
+            second,
+            &[
+                Block::new(second, &[Object::alone(2, &[COUNT], &[second])]).record(),
+                Block::new(second, &[Object::new(230, &[COUNT], &[Instance::new("a", &[second])])]).record(),
+                multi(second, &[("0", second, second)]),
+                made::single(second, second, second),
+            ],
+        );
+    }
+    let file = made.file();
+    let mut samples = samples_of(&file);
+    let statuses = [Status::ITEM_NOT_VALIDATED, Status::CSTATUS_INVALID_DATA, Status::NO_MACHINE];
+    for (status, sample) in statuses.into_iter().zip(samples.iter_mut().skip(1).step_by(2)) {
+        for group in &mut sample.groups {
+            group.clear();
+            group.status = status;
+        }
+    }
+    // The first sample may be one of them too.
+    for samples in [&samples[..], &samples[1..], &samples[5..]] {
+        let again = samples_of(&write(samples, options_of(&file)));
+        assert_eq!(again.len(), samples.len());
+        for (again, sample) in again.iter().zip(samples) {
+            for (again, group) in again.groups.iter().zip(&sample.groups) {
+                assert_eq!(again.status, group.status, "{}", group.set.name);
+                let is_error = group.status.is_error() && group.is_present();
+                if group.set.extent == Extent::Value && is_error {
+                    // What a single record says is a value, here one in error.
+                    assert_eq!(again.values, [RawValue::error(group.status)]);
+                } else {
+                    assert_eq!(again.values, group.values, "{}", group.set.name);
+                }
+            }
+        }
+        let shown = |samples: &[Sample]| samples.iter().map(show).collect::<Vec<_>>();
+        let once_more = samples_of(&write(&again, options_of(&file)));
+        assert_eq!(shown(&once_more), shown(&again));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_the_same_when_it_was_written_again() {
+    let block = |n| Block::new(n, &[Object::alone(2, &[COUNT], &[n])]).record();
+    let mut made = Made::new(1024);
+    made.names(r"\\MADE", &[(2, "System"), (6, "Time")]);
+    made.list(&[
+        Entry { instance: None, ..Entry::block("System") },
+        Entry::multi("Disk", "Reads"),
+        Entry::single("Memory", None, "Faults"),
+        Entry::single("Processor", Some("0"), "Interrupts"),
+    ]);
+    for n in 0..4 {
+        let mut records = [block(n), multi(n, &[("0", n, n)]), made::single(n, n, n), made::single(n, n, n)];
+        match n {
+            1 => {
+                made::put(&mut records[0], 8, &[0; 4]);
+                made::put(&mut records[1], 0xC, &99u32.to_le_bytes());
+                records[2] = made::record(1, &[0; 8]);
+                records[3] = made::record(2, &[0; 40]);
+            }
+            3 => records = [0, 1, 2, 3].map(|kind| made::record(kind, &[])),
+            _ => {}
+        }
+        made.sample(n, &records);
+    }
+    let file = made.file();
+    let shown = read(&file);
+    assert_eq!(shown.problems.len(), 8, "{:?}", shown.problems);
+    let lost = "System without rows PDH_CSTATUS_INVALID_DATA; Disk without rows PDH_CSTATUS_INVALID_DATA; \
+        Memory\\Faults=0/0 PDH_CSTATUS_INVALID_DATA; Processor(0)\\Interrupts=0/0 PDH_CSTATUS_INVALID_DATA";
+    assert_eq!([&shown.samples[1], &shown.samples[3]], [&format!("1: {lost}"), &format!("3: {lost}")]);
+    check_again(&file);
+}
+
+#[test]
+fn a_machine_without_a_name_table_has_english_names() {
+    let mut made = Made::new(1024);
+    made.names(r"\\MADE", &[(2, "System"), (6, "Zeit")]);
+    made.list(&[Entry::block("System"), Entry { machine: Some(r"\\REMOTE"), ..Entry::block("System") }]);
+    let odd = Counter { name_index: 9000, ..COUNT };
+    let block = Block::new(0, &[Object::new(2, &[COUNT, odd], &[Instance::new("a", &[1, 2])])]).record();
+    made.sample(0, &[block.clone(), block]);
+    check(&made.file(), &[r"0: System(a)\Zeit=1/0\9000=2/0; System(a)\% Processor Time=1/0\9000=2/0"], &[]);
 }
 
 #[test]
@@ -195,7 +397,7 @@ fn an_object_without_instances_and_a_block_without_objects() {
         &made.file(),
         &[
             r"0: System\Time=5/0",
-            "1: System without rows PDH_CSTATUS_ITEM_NOT_VALIDATED",
+            "1: System without rows PDH_CSTATUS_NO_OBJECT",
             r"2: System\Time=6/0",
             r"3: System(a)\Time=7/0",
             "4: System without rows",

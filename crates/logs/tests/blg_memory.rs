@@ -342,3 +342,34 @@ fn the_steady_state_of_writing_allocates_next_to_nothing() {
     });
     assert!(peak < MIB / 4, "{peak} bytes at a time");
 }
+
+#[test]
+fn the_steady_state_of_writing_blocks_allocates_nothing() {
+    let _alone = alone();
+    let mut made = Made::new(0x10000);
+    made.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (2, "System"), (6, "Time")]);
+    made.list(&[Entry::block("Thread"), Entry { instance: None, ..Entry::block("System") }]);
+    let process = Object::new(230, &[COUNT], &[Instance::new("a", &[1])]);
+    let thread = Object::new(232, &[COUNT], &[Instance::new("0", &[1]).of(230, 0)]);
+    let system = Object::alone(2, &[COUNT], &[5]);
+    for n in 0..2 {
+        // Once there is no System.
+        let system = Block::new(n, &[system.clone()][n as usize..]).record();
+        made.sample(n, &[Block::new(n, &[process.clone(), thread.clone()]).record(), system]);
+    }
+    let samples = made::rewritten::samples_of(&made.file());
+    let options =
+        tachograph_logs::blg::BlgWriterOptions::new(tachograph_counters::time_zone::TimeZone::utc());
+    let mut writer =
+        tachograph_logs::blg::BlgWriter::new(Cursor::new(vec![0; 4 * MIB]), options).expect("options");
+    let mut run = || {
+        for sample in &samples {
+            writer.write(sample).expect("written");
+        }
+        writer.flush().expect("flushed");
+    };
+    run();
+    // Elsewhere in this process the test harness may allocate.
+    let least = (0..100).map(|_| peak(&mut run).1).min();
+    assert_eq!(least, Some(0));
+}

@@ -37,7 +37,7 @@ fn notice_unmatched(query: &LogQuery) -> Result<(), Failure> {
     };
     let lines: Vec<_> = unmatched.iter().map(message).collect();
     if !query.selection.is_everything() && unmatched.len() == query.selection.len() {
-        return Err(Failure::usage(lines.join("\n")));
+        return Err(Failure::usages(lines));
     }
     lines.iter().for_each(say);
     Ok(())

@@ -7,39 +7,48 @@ use std::process::ExitCode;
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
 
-/// The end of a command: a message of one or more lines, and the exit status.
+use crate::table::visible;
+
+/// The end of a command: messages of one line each, and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    message: String,
+    messages: Vec<String>,
     status: u8,
 }
 
 impl Failure {
     /// The work could not be done: exit status 1.
     pub(crate) fn work(message: impl Display) -> Self {
-        Self { message: message.to_string(), status: 1 }
+        Self { messages: vec![message.to_string()], status: 1 }
     }
 
     /// The command was called wrongly: exit status 2.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self { message: message.to_string(), status: 2 }
+        Self::usages(vec![message.to_string()])
+    }
+
+    /// The command was called wrongly in several ways: exit status 2.
+    pub(crate) fn usages(messages: Vec<String>) -> Self {
+        Self { messages, status: 2 }
     }
 
     /// Nobody reads the output any more: a quiet end.
     fn quiet() -> Self {
-        Self { message: String::new(), status: 0 }
+        Self { messages: Vec::new(), status: 0 }
     }
 
-    /// Prints the message to standard error; gives the exit status.
+    /// Prints the messages to standard error; gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        self.message.lines().for_each(say);
+        self.messages.iter().for_each(say);
         ExitCode::from(self.status)
     }
 }
 
-/// Prints a line to standard error. That nobody may read it is no reason to end.
+/// Prints one line to standard error, whatever is in the names that it holds. That nobody may read it is no reason to
+/// end.
 pub(crate) fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "tacho: {line}");
+    let line = line.to_string();
+    let _ = writeln!(std::io::stderr(), "tacho: {}", visible(&line));
 }
 
 impl From<FlowError> for Failure {

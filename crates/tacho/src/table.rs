@@ -1,32 +1,82 @@
 //! Tables and numbers for people.
 
-use std::io::IsTerminal;
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::iter;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use unicode_width::UnicodeWidthStr;
 
-/// A table without lines, whose columns from `first_number` on are numbers, set to the right.
-pub(crate) fn table(header: &[&str], first_number: usize, rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(header);
-    // Where the output is no terminal, lines are as long as they need to be: nothing is wrapped in a file.
-    table.set_content_arrangement(if std::io::stdout().is_terminal() {
-        ContentArrangement::Dynamic
-    } else {
-        ContentArrangement::Disabled
-    });
-    table.add_rows(rows);
-    for (number, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if number >= first_number {
-            column.set_cell_alignment(CellAlignment::Right);
+/// Writes a table without lines, whose columns from `first_number` on are numbers, set to the right.
+///
+/// Its cells are made twice, to measure them and to write them, and never held: a table can have a row for each of a
+/// million counters. Where a terminal is narrower than the table, its lines go on in the next one: nothing is cut off.
+pub(crate) fn write_table<Row, const COLUMNS: usize>(
+    out: &mut impl Write,
+    header: [&str; COLUMNS],
+    first_number: usize,
+    rows: &[Row],
+    cells: impl Fn(&Row) -> [String; COLUMNS],
+) -> io::Result<()> {
+    let mut widths = header.map(UnicodeWidthStr::width);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(cells(row)) {
+            *width = visible(&cell).width().max(*width);
         }
     }
-    let mut text = String::new();
-    for line in table.lines() {
-        text.push_str(line.trim_end());
-        text.push('\n');
+    let mut line = String::new();
+    for row in iter::once(None).chain(rows.iter().map(Some)) {
+        line.clear();
+        let cells = match row {
+            Some(row) => cells(row),
+            None => header.map(str::to_owned),
+        };
+        for (number, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            let cell = visible(cell);
+            if number > 0 {
+                line.push_str("  ");
+            }
+            push_padded(&mut line, &cell, width, number >= first_number);
+        }
+        writeln!(out, "{}", line.trim_end())?;
     }
-    text
+    Ok(())
+}
+
+/// Appends a text, filled up with blanks to a number of columns on the screen.
+pub(crate) fn push_padded(line: &mut String, text: &str, width: usize, is_right: bool) {
+    let blanks = iter::repeat_n(' ', width.saturating_sub(text.width()));
+    if is_right {
+        line.extend(blanks);
+        line.push_str(text);
+    } else {
+        line.push_str(text);
+        line.extend(blanks);
+    }
+}
+
+/// One line for people, ended, whatever is in the names that it holds.
+pub(crate) fn line(text: impl Display) -> String {
+    let mut line = visible(&text.to_string()).into_owned();
+    line.push('\n');
+    line
+}
+
+/// A text with its control characters written out (`\u{1b}`): names in a log are from anywhere, and a terminal would do
+/// what they say.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if character.is_control() {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// A number as people read it: digits in groups, three decimals, more where the number is small.
@@ -79,6 +129,35 @@ pub(crate) fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_cells_on_the_screen() {
+        let mut out = Vec::new();
+        let rows = [["Größe", "1", "x"], ["プロセッサ", "1,234", ""], ["a\u{1b}[31m\n", "", "y"]];
+        write_table(&mut out, ["name", "number", "last"], 1, &rows, |row| row.map(str::to_owned)).unwrap();
+        let expected = [
+            "name              number  last",
+            "Größe                  1     x",
+            "プロセッサ         1,234",
+            r"a\u{1b}[31m\u{a}             y",
+            "",
+        ];
+        assert_eq!(String::from_utf8(out).unwrap(), expected.join("\n"));
+        let mut out = Vec::new();
+        write_table(&mut out, ["a", "b"], 2, &[(); 0], |()| unreachable!()).unwrap();
+        assert_eq!(out, b"a  b\n");
+    }
+
+    #[test]
+    fn control_characters_are_written_out() {
+        for (text, shown) in [
+            ("plain (日本) \u{301}", "plain (日本) \u{301}"),
+            ("\u{0}\t\u{1b}]0;x\u{7}", r"\u{0}\u{9}\u{1b}]0;x\u{7}"),
+            ("a\u{7f}b\u{9b}31m\r\n", r"a\u{7f}b\u{9b}31m\u{d}\u{a}"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+    }
 
     #[test]
     fn numbers_for_people() {

@@ -14,8 +14,13 @@ const ARROWS: [(&str, &[&str]); 4] = [
     ("tachograph", &["tachograph-counters", "tachograph-logs", "tachograph-flow"]),
 ];
 
-/// All that the lowest floor takes from elsewhere (tests apart).
-const COUNTERS_MAY_USE: [&str; 2] = ["jiff", "sketches-ddsketch"];
+/// All that each of them takes from elsewhere (tests apart).
+const FROM_ELSEWHERE: [(&str, &[&str]); 4] = [
+    ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
+    ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
+    ("tachograph-flow", &["csv", "serde", "serde_json"]),
+    ("tachograph", &["clap", "ctrlc", "encoding_rs", "indicatif", "serde", "serde_json", "unicode-width"]),
+];
 
 struct Package {
     name: String,
@@ -117,14 +122,24 @@ fn crates_look_down_only() {
     }
 }
 
+/// In both directions: the table says what is used, and nothing that is not.
 #[test]
-fn counters_stays_light() {
-    let packages = packages();
-    let counters = packages.iter().find(|package| package.name == "tachograph-counters").expect("it exists");
-    for (used, kind) in &counters.dependencies {
-        assert!(
-            kind == "dev" || COUNTERS_MAY_USE.contains(&used.as_str()),
-            "tachograph-counters must not use {used}: it is the model and its maths, without I/O"
+fn crates_take_from_elsewhere_what_the_table_says() {
+    for package in packages() {
+        let of_package = FROM_ELSEWHERE.iter().find(|(name, _)| *name == package.name);
+        let allowed: BTreeSet<&str> =
+            of_package.map(|(_, used)| used.iter().copied().collect()).unwrap_or_default();
+        let used: BTreeSet<&str> = package
+            .dependencies
+            .iter()
+            .filter(|(name, kind)| kind != "dev" && !name.starts_with("tachograph"))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(
+            used, allowed,
+            "{} uses what is on the left: keep FROM_ELSEWHERE in crates/tacho/tests/arrows.rs and the table in \
+             ARCHITECTURE.md the same",
+            package.name
         );
     }
 }

@@ -126,7 +126,7 @@ fn guess(text: &str) -> Option<String> {
             return Some(parted);
         }
     }
-    let separator = if text.starts_with('/') { '/' } else { '\\' };
+    let separator = if text.starts_with('/') && !start.contains('\\') { '/' } else { '\\' };
     let (set, counter) = start.rsplit_once(separator)?;
     let closed = format!(r"\{set})\{counter}");
     is_path(&closed).then_some(closed)

@@ -15,8 +15,8 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 /// * The instance's text is compared with the *display form* of a candidate (`parent/name#index`, `#index` from 1 on) as
 ///   a whole: `svchost` selects the first only, `svchost#2` the third (or the first that is named so), `svchost*` all of
 ///   them, `*` every instance with any parent and index. `*` goes across `/` and `#`.
-/// * A pattern that ends in `#` and an index or wildcards for one also selects a candidate without `#` and digits at its
-///   end as if it ended in `#0`: `svchost#*` selects `svchost` and `svchost#1`; `svchost#0` selects `svchost`.
+/// * A pattern that ends in `#` and an index or wildcards for one also selects a candidate without an index
+///   ([`split_index`](super::split_index)) as if it ended in `#0`: `svchost#*` selects `svchost` and `svchost#1`; `svchost#0` selects `svchost`.
 /// * A `/` in the pattern needs one in the candidate: `*/*#*` selects `explorer/7`, not `svchost`.
 ///
 /// ```
@@ -56,10 +56,7 @@ impl InstancePattern {
 
     fn matches(&self, display: &str) -> bool {
         self.whole.matches(display)
-            || self
-                .first_of
-                .as_ref()
-                .is_some_and(|name| name.matches(display) && split_index(display).is_none())
+            || self.first_of.as_ref().is_some_and(|name| name.matches(display) && split_index(display).1 == 0)
     }
 }
 

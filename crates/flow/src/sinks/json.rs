@@ -29,12 +29,16 @@ impl<W: Write> JsonSink<W> {
         let keys = formatter
             .columns()
             .map(|column| {
-                let path = column.group.set.path(column.instance, column.counter);
-                if seen.insert(path.to_lowercase()) {
-                    serde_json::Value::String(path).to_string()
-                } else {
-                    String::new()
-                }
+                let set = &column.group.set;
+                let path = set.path(column.instance, column.counter);
+                // Instances compare with case: on Linux two of them may differ in it alone.
+                let key = (
+                    set.machine.to_lowercase(),
+                    set.name.to_lowercase(),
+                    column.instance.label().to_owned(),
+                    column.counter.name.to_lowercase(),
+                );
+                if seen.insert(key) { serde_json::Value::String(path).to_string() } else { String::new() }
             })
             .collect();
         Self { out, formatter, keys, line: String::new() }

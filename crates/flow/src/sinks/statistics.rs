@@ -8,6 +8,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::{Calculator, Formula, Intervals, Pairing, RawValue, Series, Statistics, Summary};
 
+use crate::union::forget_old_logs;
 use crate::{FlowError, Sink};
 
 /// How statistics are taken.
@@ -30,15 +31,38 @@ pub struct StatisticsSink {
     current_log: Option<u32>,
 }
 
+/// What tells one series from another. Strings are shared: a log can have a million series.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct SeriesKey {
-    /// Path without case, except the instance: two names on Linux may differ in case alone.
-    machine: String,
-    set: String,
-    instance: Option<String>,
-    counter: String,
+    /// Without case, as the set's and the counter's names.
+    machine: Arc<str>,
+    set: Arc<str>,
+    /// With case: two names on Linux may differ in case alone.
+    instance: Option<Label>,
+    counter: Arc<str>,
     formula: Option<Formula>,
 }
+
+/// An instance, compared by its label.
+#[derive(Clone)]
+struct Label(Arc<Instance>);
+
+impl PartialEq for Label {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.label() == other.0.label()
+    }
+}
+
+impl Eq for Label {}
+
+impl std::hash::Hash for Label {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.label().hash(state);
+    }
+}
+
+/// Most series that statistics are kept of: about 1 GB of them.
+const MAX_SERIES: usize = 1 << 20;
 
 struct Tracked {
     series: Series,
@@ -49,6 +73,8 @@ struct Tracked {
     log: Option<u32>,
     boot_time: i64,
     identity: u64,
+    /// The clock of the value before.
+    time_base: i64,
     /// The log and its group that values come from. A log can hold a counter twice, by itself and within a wildcard:
     /// the first one counts.
     claimed_log: Option<u32>,
@@ -63,9 +89,27 @@ const COUNTED_ELSEWHERE: u32 = u32::MAX;
 const RUN_BYTES: usize = 4 << 20;
 const MAX_RUN_SAMPLES: usize = 32;
 
+/// Names of a set in lower case, for keys.
+struct LowerNames {
+    machine: Arc<str>,
+    set: Arc<str>,
+    counters: Vec<Arc<str>>,
+}
+
+impl LowerNames {
+    fn new(set: &CounterSet) -> Self {
+        Self {
+            machine: set.machine.to_lowercase().into(),
+            set: set.name.to_lowercase().into(),
+            counters: set.counters.iter().map(|counter| counter.name.to_lowercase().into()).collect(),
+        }
+    }
+}
+
 struct Slot {
     number: usize,
     set: Arc<CounterSet>,
+    names: LowerNames,
     instances: Instances,
     identities: Vec<u64>,
     calculators: Vec<Calculator>,
@@ -122,7 +166,7 @@ impl StatisticsSink {
         let mut places: HashMap<SeriesKey, usize> = HashMap::new();
         for (key, &number) in &self.by_key {
             let tracked = &self.series[number as usize];
-            let key = SeriesKey { machine: String::new(), ..key.clone() };
+            let key = SeriesKey { machine: "".into(), ..key.clone() };
             match places.get(&key) {
                 // The key holds the formula, so states of one key always merge.
                 Some(&place) => {
@@ -155,6 +199,7 @@ impl Tracked {
             log: None,
             boot_time: 0,
             identity: 0,
+            time_base: set.counters[column].time_base,
             claimed_log: None,
             slot: 0,
         }
@@ -189,14 +234,17 @@ impl Sink for StatisticsSink {
             // Another log may hold the same counters: values are added in the order of time.
             slots.iter_mut().for_each(|slot| slot.add_run(before, series));
         }
+        forget_old_logs(slots, sample.log);
         let slots = slots.entry(sample.log).or_default();
         let same = slots.len() == sample.groups.len()
             && slots.iter().zip(&sample.groups).all(|(slot, group)| Arc::ptr_eq(&slot.set, &group.set));
+        let mut before = Vec::new();
         if !same {
             for slot in slots.iter_mut() {
                 slot.add_run(sample.log, series);
-                slot.interrupt(series);
+                before.extend(slot.series.iter().copied().filter(|&number| number != COUNTED_ELSEWHERE));
             }
+            before.iter().for_each(|&number| series[number as usize].claimed_log = None);
             *slots =
                 sample.groups.iter().enumerate().map(|(number, group)| Slot::new(number, group)).collect();
         }
@@ -206,7 +254,7 @@ impl Sink for StatisticsSink {
             }
             if !slot.continues(group, sample) {
                 slot.add_run(sample.log, series);
-                slot.boot_time = sample.boot_time.0;
+                slot.boot_time = sample.boot_time_of(group).0;
                 slot.identities.clone_from(&group.identities);
             }
             if !Arc::ptr_eq(&slot.instances, &group.instances) {
@@ -219,11 +267,21 @@ impl Sink for StatisticsSink {
                     series[found as usize].claim(sample.log, number).then_some(found)
                 });
             }
+            if series.len() > MAX_SERIES {
+                return Err(FlowError::TooManyCounters { most: MAX_SERIES });
+            }
             if sample.is_baseline {
                 slot.add_baseline(group, sample, series);
             } else {
                 slot.gather(group, sample, series);
             }
+        }
+        if !before.is_empty() {
+            // What the new groups do not have any more is absent.
+            let mut now: Vec<_> = slots.iter().flat_map(|slot| slot.series.iter().copied()).collect();
+            now.sort_unstable();
+            before.retain(|number| now.binary_search(number).is_err());
+            before.iter().for_each(|&number| series[number as usize].series.interrupt());
         }
         Ok(())
     }
@@ -240,6 +298,7 @@ impl Slot {
     fn new(number: usize, group: &Group) -> Self {
         Self {
             number,
+            names: LowerNames::new(&group.set),
             set: Arc::clone(&group.set),
             instances: Instances::default(),
             identities: Vec::new(),
@@ -257,13 +316,7 @@ impl Slot {
         !sample.is_baseline
             && Arc::ptr_eq(&self.instances, &group.instances)
             && self.identities == group.identities
-            && self.boot_time == sample.boot_time.0
-    }
-
-    fn interrupt(&self, series: &mut [Tracked]) {
-        for &number in self.series.iter().filter(|&&number| number != COUNTED_ELSEWHERE) {
-            series[number as usize].series.interrupt();
-        }
+            && self.boot_time == sample.boot_time_of(group).0
     }
 
     /// Takes over the group's instances. Series of instances that went away are interrupted; `find` gives the series of
@@ -299,14 +352,13 @@ impl Slot {
         }
     }
 
-    fn key(&self, column: usize, instance: &Instance) -> SeriesKey {
-        let counter = &self.set.counters[column];
+    fn key(&self, column: usize, instance: &Arc<Instance>) -> SeriesKey {
         SeriesKey {
-            machine: self.set.machine.to_lowercase(),
-            set: self.set.name.to_lowercase(),
-            instance: self.set.has_instances.then(|| instance.label().to_owned()),
-            counter: counter.name.to_lowercase(),
-            formula: counter.counter_type.formula(),
+            machine: Arc::clone(&self.names.machine),
+            set: Arc::clone(&self.names.set),
+            instance: self.set.has_instances.then(|| Label(Arc::clone(instance))),
+            counter: Arc::clone(&self.names.counters[column]),
+            formula: self.set.counters[column].counter_type.formula(),
         }
     }
 
@@ -318,8 +370,8 @@ impl Slot {
         for (place, (raw, &number)) in group.values.iter().zip(&self.series).enumerate() {
             if number != COUNTED_ELSEWHERE {
                 let tracked = &mut series[number as usize];
-                tracked.pairing(sample.log, self.boot_time, self.identity(place));
                 let calculator = &self.calculators[place % self.calculators.len()];
+                tracked.pairing(sample.log, self.boot_time, self.identity(place), calculator.time_base());
                 tracked.series.add_baseline(calculator, raw, sample.at);
             }
         }
@@ -345,7 +397,8 @@ impl Slot {
                     continue;
                 }
                 let tracked = &mut series[number as usize];
-                let pairing = tracked.pairing(log, self.boot_time, self.identity(place));
+                let pairing =
+                    tracked.pairing(log, self.boot_time, self.identity(place), calculator.time_base());
                 let values = self.values[place..].iter().step_by(width);
                 tracked.series.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
             }
@@ -366,10 +419,13 @@ impl Tracked {
         true
     }
 
-    /// How the value before may be used for one of this log, boot and process; notes them.
-    fn pairing(&mut self, log: u32, boot_time: i64, identity: u64) -> Pairing {
+    /// How the value before may be used for one of this log, boot, process and clock; notes them.
+    fn pairing(&mut self, log: u32, boot_time: i64, identity: u64, time_base: i64) -> Pairing {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
-        let broken = differ(self.identity, identity) || differ(self.boot_time as u64, boot_time as u64);
+        let broken = differ(self.identity, identity)
+            || differ(self.boot_time as u64, boot_time as u64)
+            || self.time_base != time_base;
+        self.time_base = time_base;
         let pairing = match self.log == Some(log) {
             _ if broken => Pairing::Broken,
             true => Pairing::Continues,

@@ -5,6 +5,7 @@ mod buffers;
 mod columns;
 mod events;
 mod header;
+mod moment;
 mod multi;
 mod names;
 mod numbering;
@@ -141,6 +142,8 @@ impl<R: Read + Seek> BlgReader<R> {
             Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
         } else if let Some(first) = ignored.list().first() {
             first.clone()
+        } else if !self.events.has_others() {
+            return Err(LogError::not_a_log("no counter list yet: the log was only begun"));
         } else {
             return Err(LogError::not_a_log(
                 "an event trace without performance counters: no counter list and no samples in it",
@@ -180,7 +183,7 @@ impl<R: Read + Seek> BlgReader<R> {
                 return false;
             }
         }
-        sample.at = self.facts.zone.local_to_moment(local, self.previous_utc);
+        sample.at = moment::of(sample, local, &self.facts.zone, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
         let marks = Marks::of(event);
         sample.is_baseline = marks.is_baseline;

@@ -17,6 +17,7 @@ use tachograph_counters::time_zone::TimeZone;
 use zerocopy::IntoBytes;
 
 use super::raw::event::{CATALOGUE, COUNTER_LIST, MAX_JOINED_BYTES, Marks, NAME_TABLE, SAMPLE};
+use super::raw::list::MAX_ENTRIES;
 use super::raw::record::{KIND_SAMPLE, RecordHead};
 use crate::LogWriter;
 use crate::error::LogError;
@@ -70,8 +71,8 @@ pub struct BlgWriter<W> {
     catalogue: Option<Catalogue>,
     payload: Vec<u8>,
     last: Option<Moment>,
-    /// The start of the machine that the last sample told.
-    boot_time: FileTime,
+    /// By group: when its machine was started, as it was told last.
+    boot_times: Vec<FileTime>,
     /// Numbers of the logs that samples came from.
     logs: HashSet<u32>,
 }
@@ -93,7 +94,7 @@ impl<W: Write + Seek> BlgWriter<W> {
             catalogue: None,
             payload: Vec::new(),
             last: None,
-            boot_time: FileTime(0),
+            boot_times: Vec::new(),
             logs: HashSet::new(),
         })
     }
@@ -111,6 +112,12 @@ impl<W: Write + Seek> BlgWriter<W> {
         if sample.groups.is_empty() {
             return Err(LogError::unsupported("a BLG needs at least one counter"));
         }
+        if sample.groups.len() > MAX_ENTRIES {
+            return Err(LogError::unsupported(format!(
+                "{} counters; a BLG holds up to {MAX_ENTRIES} entries: select fewer",
+                sample.groups.len()
+            )));
+        }
         self.encoders = sample.groups.iter().map(GroupEncoder::new).collect::<Result<_, _>>()?;
         let local = sample.at.local();
         self.out.start(sample.at)?;
@@ -127,14 +134,17 @@ impl<W: Write + Seek> BlgWriter<W> {
 
     /// What a reader could not tell from the sample: see [`Marks`].
     fn marks(&mut self, sample: &Sample) -> Marks {
-        let booted = self.boot_time;
-        if sample.boot_time.0 != 0 {
-            self.boot_time = sample.boot_time;
+        let mut is_restart = false;
+        self.boot_times.resize(sample.groups.len(), FileTime(0));
+        for (known, group) in self.boot_times.iter_mut().zip(&sample.groups) {
+            let boot_time = sample.boot_time_of(group);
+            if group.is_present() && boot_time.0 != 0 {
+                is_restart |= known.0 != 0 && *known != boot_time;
+                *known = boot_time;
+            }
         }
-        let is_first = self.last.is_none();
         // Logs that were merged take turns; only the first sample of each begins something.
-        let is_new_log = self.logs.insert(sample.log) && !is_first;
-        let is_restart = booted.0 != 0 && booted != self.boot_time && !is_first;
+        let is_new_log = self.logs.insert(sample.log) && self.last.is_some();
         Marks { is_baseline: sample.is_baseline, is_restart, is_new_log }
     }
 

@@ -53,12 +53,7 @@ impl ColumnMaker {
             None => self.no_instance(),
             Some(name) => {
                 let (parent, plain, index) = name.split(has_parents(&path.set));
-                let mut instance = Instance::new(parent, plain, index);
-                // `x#0` and `x#01` are names of their own: the path must come out as it went in.
-                if instance.label() != name.as_str() {
-                    instance = Instance::new(None, name.as_str(), 0);
-                }
-                Arc::new([Arc::new(instance)])
+                Arc::new([Arc::new(Instance::new(parent, plain, index))])
             }
         };
         set.instance = instances.first().cloned();
@@ -73,5 +68,33 @@ impl ColumnMaker {
 fn share(last: &mut Arc<str>, text: &str) {
     if **last != *text {
         *last = text.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_label_is_the_text_of_the_cell() {
+        for (cell, parent, name, index) in [
+            (r"\\A\Process(svchost#3)\X", None, "svchost", 3),
+            (r"\\A\Network Interface(Intel #2)\X", None, "Intel #2", 0),
+            (r"\\A\Process(x#0)\X", None, "x#0", 0),
+            (r"\\A\Process(x#01)\X", None, "x#01", 0),
+            (r"\\A\Process(a/b#1)\X", None, "a/b", 1),
+            (r"\\A\Thread(a#1/7#2)\X", Some("a#1"), "7", 2),
+            (r"\\A\Thread(/7)\X", Some(""), "7", 0),
+        ] {
+            let (parts, error) = ColumnMaker::default().make(cell);
+            assert_eq!(error, None, "{cell}");
+            let instance = &parts.instances[0];
+            assert_eq!(
+                (instance.parent(), instance.name(), instance.index()),
+                (parent, name, index),
+                "{cell}"
+            );
+            assert_eq!(parts.set.path(instance, &parts.set.counters[0]), cell);
+        }
     }
 }

@@ -32,7 +32,7 @@ pub struct Object {
 pub struct Counter {
     pub name_index: u32,
     pub counter_type: u32,
-    /// 4 or 8.
+    /// 4 or 8 for a number; any up to 8 can be made.
     pub bytes: u32,
 }
 
@@ -85,11 +85,7 @@ impl Object {
     fn row(&self, out: &mut Bytes, values: &[i64]) {
         let mut row = Bytes::default();
         for (counter, value) in self.counters.iter().zip(values) {
-            if counter.bytes == 4 {
-                row.u32(*value as u32);
-            } else {
-                row.i64(*value);
-            }
+            row.bytes(&value.to_le_bytes()[..counter.bytes as usize]);
         }
         let length = (4 + row.0.len()).next_multiple_of(8);
         out.u32(length as u32).bytes(&row.0);

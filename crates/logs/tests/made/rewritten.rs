@@ -5,19 +5,26 @@ use std::sync::Arc;
 
 use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
-use tachograph_logs::{LogReader, LogWriter};
+use tachograph_logs::{LogReader, LogWriter, Problem};
 
 /// All samples of a log without problems.
 #[track_caller]
 pub fn samples_of(file: &[u8]) -> Vec<Sample> {
+    let (samples, problems) = samples_and_problems_of(file);
+    assert_eq!(problems, [], "no problems");
+    samples
+}
+
+/// All samples of a log, and its problems.
+#[track_caller]
+pub fn samples_and_problems_of(file: &[u8]) -> (Vec<Sample>, Vec<Problem>) {
     let mut reader = BlgReader::new(Cursor::new(file)).expect("a log");
     let mut sample = Sample::default();
     let mut samples = Vec::new();
     while reader.next(&mut sample).expect("readable") {
         samples.push(sample.clone());
     }
-    assert_eq!(reader.problems().list(), [], "no problems");
-    samples
+    (samples, reader.problems().list().to_vec())
 }
 
 /// The options that make a log like this one.

@@ -9,6 +9,7 @@ use tachograph_logs::blg::BlgReader;
 use tachograph_logs::{LogError, LogReader};
 
 use super::BASE;
+use super::rewritten::{options_of, samples_and_problems_of, samples_of, write};
 
 /// Samples, one line each, and problems.
 #[derive(Debug, PartialEq)]
@@ -36,6 +37,15 @@ pub fn read(file: &[u8]) -> Shown {
         Ok(shown) => shown,
         Err(error) => panic!("cannot be opened: {error}"),
     }
+}
+
+/// Asserts that a log says the same when it was read and written again, and that it has no problems then.
+#[track_caller]
+pub fn check_again(file: &[u8]) {
+    let (samples, _) = samples_and_problems_of(file);
+    let again = samples_of(&write(&samples, options_of(file)));
+    let shown = |samples: &[Sample]| samples.iter().map(show).collect::<Vec<_>>();
+    assert_eq!(shown(&again), shown(&samples));
 }
 
 /// Asserts what a log holds.

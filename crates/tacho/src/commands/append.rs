@@ -30,7 +30,9 @@ pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<
     if Target::of_log(format) != target {
         return Err(refused(format!("it is a {}; give -f the same format", format.name())));
     }
-    let (new, mut pipeline) = scanned(query)?;
+    let mut query = query.clone();
+    query.zone = Some(old.reports[0].facts().zone.clone());
+    let (new, mut pipeline) = scanned(&query)?;
     let is_text = target != Target::Blg;
     if let Some(difference) = difference(&existing, &new, is_text) {
         return Err(refused(difference));
@@ -60,6 +62,9 @@ pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<
     Ok(new.samples())
 }
 
+/// Tells the numbers of the logs that are appended from those of the log that was there.
+const APPENDED: u32 = 1 << 31;
+
 /// Leaves out a baseline that the log before holds as its last sample.
 struct After {
     source: Box<dyn Source>,
@@ -69,6 +74,8 @@ struct After {
 impl Source for After {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         while self.source.next(sample)? {
+            // What is appended is another log than what was there.
+            sample.log |= APPENDED;
             if !sample.is_baseline || self.last.is_none_or(|last| sample.at.utc > last) {
                 return Ok(true);
             }

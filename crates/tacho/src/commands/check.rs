@@ -12,7 +12,7 @@ use super::relog::{Target, write_table};
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::output::OutputFile;
-use crate::table::{counted, grouped};
+use crate::table::{counted, grouped, line};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let file = &arguments.file;
@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     };
     let problems = report.problems();
     let mut out = io::stdout().lock();
+    let mut write_line = |text: std::fmt::Arguments<'_>| out.write_all(line(text).as_bytes());
     let samples = counted(scan.samples(), "sample", "samples");
     let range = match scan.time_range() {
         Some((first, last)) => {
@@ -47,27 +48,29 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     let is_whole = problems.is_empty();
     if is_whole {
-        writeln!(out, "{}: whole: {}, {facts}", file.display(), report.facts().format.name())?;
+        write_line(format_args!("{}: whole: {}, {facts}", file.display(), report.facts().format.name()))?;
     } else {
         for problem in problems.list() {
-            writeln!(out, "{}: {problem}", file.display())?;
+            write_line(format_args!("{}: {problem}", file.display()))?;
         }
         let unlisted = problems.count() - problems.list().len() as u64;
         if unlisted > 0 {
-            writeln!(out, "{}: and {} more", file.display(), grouped(&unlisted.to_string()))?;
+            write_line(format_args!("{}: and {} more", file.display(), grouped(&unlisted.to_string())))?;
         }
-        writeln!(
-            out,
+        write_line(format_args!(
             "{}: damaged in {}; whole: {facts}",
             file.display(),
             counted(problems.count(), "place", "places")
-        )?;
+        ))?;
     }
     if let Some(target) = &arguments.salvage {
         let count = salvage(file, target, arguments.yes)?;
-        writeln!(out, "{}: {} written", target.display(), counted(count, "sample", "samples"))?;
+        write_line(format_args!("{}: {} written", target.display(), counted(count, "sample", "samples")))?;
     } else if !is_whole && scan.samples() > 0 {
-        writeln!(out, "'tacho check {} --salvage OUT' writes the samples that are whole", file.display())?;
+        write_line(format_args!(
+            "'tacho check {} --salvage OUT' writes the samples that are whole",
+            file.display()
+        ))?;
     }
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

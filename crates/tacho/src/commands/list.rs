@@ -2,22 +2,23 @@
 
 mod json;
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::{Counter, CounterSet};
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, ScannedGroup, UnionScan};
+use unicode_width::UnicodeWidthStr;
 
 use super::notice_problems;
 use crate::arguments::{ListArguments, ListFormat};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::table::grouped;
+use crate::table::{grouped, line, push_padded, visible};
 
 pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
     let mut scanned = Vec::new();
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
             text.push_str(&summary(report, scan));
             for set in sets(scan) {
                 text.push('\n');
-                push_set(&mut text, &set);
+                text += &describe(&set);
             }
         }
     } else {
@@ -68,8 +69,7 @@ fn sets(scan: &UnionScan) -> Vec<ListedSet<'_>> {
     let mut sets: Vec<ListedSet<'_>> = Vec::new();
     for ScannedGroup { set, instances, .. } in scan.groups() {
         let place = sets.iter().position(|known| {
-            known.set.machine.eq_ignore_ascii_case(&set.machine)
-                && known.set.name.eq_ignore_ascii_case(&set.name)
+            eq_ignore_case(&known.set.machine, &set.machine) && eq_ignore_case(&known.set.name, &set.name)
         });
         let place = place.unwrap_or_else(|| {
             sets.push(ListedSet { set, counters: Vec::new(), instances: Vec::new() });
@@ -77,7 +77,7 @@ fn sets(scan: &UnionScan) -> Vec<ListedSet<'_>> {
         });
         let listed = &mut sets[place];
         for counter in &set.counters {
-            if listed.counters.iter().all(|known| known.name != counter.name) {
+            if listed.counters.iter().all(|known| !eq_ignore_case(&known.name, &counter.name)) {
                 listed.counters.push(counter);
             }
         }
@@ -96,67 +96,60 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
     let bytes = grouped(&facts.file_bytes.to_string());
-    // Writing into a String cannot fail.
-    let _ = writeln!(text, "{}: {}, {bytes} bytes", report.path().display(), facts.format.name());
+    text += &line(format_args!("{}: {}, {bytes} bytes", report.path().display(), facts.format.name()));
     let machines: Vec<_> = machines(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
     if !machines.is_empty() {
-        let _ = writeln!(text, "  machine   {}", machines.join(", "));
+        text += &line(format_args!("  machine   {}", machines.join(", ")));
     }
     let Some((first, last)) = scan.time_range() else {
-        let _ = writeln!(text, "  samples   none");
+        text += &line("  samples   none");
         return text;
     };
     let zone = facts.zone.name_at(&first);
-    let _ = writeln!(
-        text,
+    text += &line(format_args!(
         "  time      {} to {} {zone} (UTC{}), {}",
         local(first),
         local(last),
         offset(first),
         duration(last.utc.since(first.utc))
-    );
-    let _ = writeln!(text, "  UTC       {} to {}", utc(first), utc(last));
+    ));
+    text += &line(format_args!("  UTC       {} to {}", utc(first), utc(last)));
     let interval = match scan.typical_interval() {
         Some(interval) => format!(", typically {} apart", duration(interval)),
         None => String::new(),
     };
-    let _ = writeln!(text, "  samples   {}{interval}", grouped(&scan.samples().to_string()));
+    text += &line(format_args!("  samples   {}{interval}", grouped(&scan.samples().to_string())));
     let columns: usize =
         scan.groups().iter().map(|group| group.instances.len() * group.set.counters.len()).sum();
-    let _ = writeln!(
-        text,
+    text += &line(format_args!(
         "  counters  {} in {} sets, {} raw values",
         grouped(&columns.to_string()),
         sets(scan).len(),
         grouped(&scan.values().to_string())
-    );
+    ));
     text
 }
 
-/// The path of every counter of every instance, a line each.
-pub(crate) fn push_paths(text: &mut String, scan: &UnionScan) {
-    for ScannedGroup { set, instances, .. } in scan.groups() {
-        for instance in instances {
-            for counter in &set.counters {
-                text.push_str(&set.path(instance, counter));
-                text.push('\n');
-            }
-        }
-    }
+/// The path of every counter of every instance.
+pub(crate) fn paths(scan: &UnionScan) -> impl Iterator<Item = String> {
+    scan.groups().iter().flat_map(|ScannedGroup { set, instances, .. }| {
+        instances.iter().flat_map(|instance| set.counters.iter().map(|counter| set.path(instance, counter)))
+    })
 }
 
 pub(crate) fn machines(scan: &UnionScan) -> Vec<&str> {
     let mut machines: Vec<&str> = Vec::new();
     for group in scan.groups() {
         let machine = &*group.set.machine;
-        if !machine.is_empty() && machines.iter().all(|known| !known.eq_ignore_ascii_case(machine)) {
+        if !machine.is_empty() && machines.iter().all(|known| !eq_ignore_case(known, machine)) {
             machines.push(machine);
         }
     }
     machines
 }
 
-fn push_set(text: &mut String, listed: &ListedSet<'_>) {
+/// A set with its instances and counters.
+fn describe(listed: &ListedSet<'_>) -> String {
     let machine = match &*listed.set.machine {
         "" => String::new(),
         machine => format!(r"\\{machine}"),
@@ -165,19 +158,20 @@ fn push_set(text: &mut String, listed: &ListedSet<'_>) {
         Some(english) => format!("  ({english})"),
         None => String::new(),
     };
-    let _ = writeln!(text, "{machine}\\{}{}", listed.set.name, english(&listed.set.english_name));
+    let mut text = line(format_args!("{machine}\\{}{}", listed.set.name, english(&listed.set.english_name)));
     if listed.set.has_instances {
-        let _ = writeln!(text, "  instances: {}", listed.instances.join(" | "));
+        text += &line(format_args!("  instances: {}", listed.instances.join(" | ")));
     }
-    let width = listed.counters.iter().map(|counter| counter.name.chars().count()).max().unwrap_or(0);
-    for counter in &listed.counters {
-        let name = &counter.name;
-        let unit = counter.unit();
-        let line =
-            format!("  {name:width$}  {:34}  {unit}{}", counter.counter_type, english(&counter.english_name));
-        text.push_str(line.trim_end());
-        text.push('\n');
+    let names: Vec<_> = listed.counters.iter().map(|counter| visible(&counter.name)).collect();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    for (counter, name) in listed.counters.iter().zip(&names) {
+        let mut shown = String::from("  ");
+        push_padded(&mut shown, name, width, false);
+        let (kind, unit) = (counter.counter_type, counter.unit());
+        shown += &format!("  {kind:34}  {unit}{}", english(&counter.english_name));
+        text += &line(shown.trim_end());
     }
+    text
 }
 
 /// `2013-02-19 18:50:17.844`.

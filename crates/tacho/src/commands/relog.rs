@@ -16,7 +16,7 @@ use crate::arguments::{RelogArguments, RelogFormat};
 use crate::failure::{Failure, say};
 use crate::output::OutputFile;
 use crate::progress::Progress;
-use crate::table::counted;
+use crate::table::{counted, line};
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +254,10 @@ fn list_counters(paths: &[PathBuf], arguments: &RelogArguments) -> Result<ExitCo
         if arguments.output.is_none() {
             text.push_str(&list::summary(&report, &scan));
         }
-        list::push_paths(&mut text, &scan);
+        for path in list::paths(&scan) {
+            // A file has the names as they are.
+            text += &if arguments.output.is_none() { line(path) } else { path + "\n" };
+        }
     }
     match &mut file {
         Some((file, output)) => {

@@ -12,7 +12,7 @@ use super::{no_sample, notice_problems, notice_unmatched};
 use crate::arguments::{Across, StatsArguments, StatsFormat};
 use crate::failure::{Failure, say};
 use crate::progress::Progress;
-use crate::table::{counted, grouped, number, table};
+use crate::table::{counted, grouped, number, write_table};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let query = arguments.selection.query(&arguments.files, None)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         StatsFormat::Json => write_statistics_json(&rows, &mut out)?,
         StatsFormat::Csv => write_statistics_csv(&rows, &mut out)?,
         StatsFormat::Table => {
-            out.write_all(as_table(&rows).as_bytes())?;
+            write_table(&mut out, HEADER, 2, &rows, cells)?;
             if rows.iter().any(|row| row.summary.average_kind == AverageKind::Arithmetic) {
                 out.write_all(ARITHMETIC.as_bytes())?;
             }
@@ -59,35 +59,33 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
 const ARITHMETIC: &str = "\n* arithmetic: the log holds displayed values only, so this is their mean, not the average by the \
 counter's type.\n  The .blg of the same time gives the right one.\n";
 
-fn as_table(rows: &[StatisticsRow]) -> String {
-    let header =
-        ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
-    let cells = rows.iter().map(|row| {
-        let summary = &row.summary;
-        let hexadecimal = row.counter.counter_type.is_hexadecimal();
-        let shown = |value: Option<f64>| match value {
-            None => "-".to_owned(),
-            Some(value) if hexadecimal && value.fract() == 0.0 => format!("{:#x}", value as i64),
-            Some(value) => number(value),
-        };
-        let mut average = shown(summary.average);
-        if summary.average_kind == AverageKind::Arithmetic {
-            average.push('*');
-        }
-        let quantile = |place: usize| shown(summary.quantiles.map(|quantiles| quantiles[place]));
-        vec![
-            row.path.clone(),
-            row.counter.unit().into_owned(),
-            shown(summary.last),
-            average,
-            shown(summary.minimum),
-            shown(summary.maximum),
-            quantile(0),
-            quantile(2),
-            quantile(3),
-            grouped(&summary.values.to_string()),
-            grouped(&summary.errors.to_string()),
-        ]
-    });
-    table(&header, 2, cells.collect())
+const HEADER: [&str; 11] =
+    ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
+
+fn cells(row: &StatisticsRow) -> [String; 11] {
+    let summary = &row.summary;
+    let hexadecimal = row.counter.counter_type.is_hexadecimal();
+    let shown = |value: Option<f64>| match value {
+        None => "-".to_owned(),
+        Some(value) if hexadecimal && value.fract() == 0.0 => format!("{:#x}", value as i64),
+        Some(value) => number(value),
+    };
+    let mut average = shown(summary.average);
+    if summary.average_kind == AverageKind::Arithmetic {
+        average.push('*');
+    }
+    let quantile = |place: usize| shown(summary.quantiles.map(|quantiles| quantiles[place]));
+    [
+        row.path.clone(),
+        row.counter.unit().into_owned(),
+        shown(summary.last),
+        average,
+        shown(summary.minimum),
+        shown(summary.maximum),
+        quantile(0),
+        quantile(2),
+        quantile(3),
+        grouped(&summary.values.to_string()),
+        grouped(&summary.errors.to_string()),
+    ]
 }

@@ -127,3 +127,31 @@ fn errors_are_counted_and_blank() {
     folder.relog(["in.blg", "-o", "copy.blg"]);
     assert_eq!(folder.stats(&["copy.blg"]), rows);
 }
+
+#[test]
+fn a_number_after_a_blank_is_part_of_the_name() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").column("Network Interface", counter("Packets", CounterType::RAWCOUNT));
+    let value = |number: i64| [raw(number, 0)];
+    for second in 0..2 {
+        let adapters =
+            [("Intel", value(1)), ("Intel #2", value(2)), ("Intel#1", value(3)), ("Intel#01", value(4))];
+        log.at(second, vec![rows(&adapters)]);
+    }
+    log.write(&folder.path("in.blg"));
+    folder.relog(["in.blg", "-o", "in.csv"]);
+    for name in ["in.blg", "in.csv"] {
+        let rows = folder.stats(&[name]);
+        let mut shown: Vec<_> = rows
+            .iter()
+            .map(|row| (row["last"].as_i64(), row["instance"].as_str(), row["index"].as_i64()))
+            .collect();
+        shown.sort();
+        let expected = [(1, "Intel", 0), (2, "Intel #2", 0), (3, "Intel", 1), (4, "Intel#01", 0)];
+        assert_eq!(
+            shown,
+            expected.map(|(last, name, index)| (Some(last), Some(name), Some(index))),
+            "{name}"
+        );
+    }
+}

@@ -150,3 +150,23 @@ fn a_text_without_rows() {
     let listed: Value = serde_json::from_str(&folder.prints(["list", "-f", "json", "in.csv"])).expect("JSON");
     assert_eq!((&listed[0]["first_time"], &listed[0]["interval_seconds"]), (&Value::Null, &Value::Null));
 }
+
+#[test]
+fn names_that_differ_in_case_only_are_one() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").value("Übersicht", counter("Größe", CounterType::RAWCOUNT));
+    log.at(0, vec![one(raw(1, 0))]).write(&folder.path("1.blg"));
+    let mut log = Made::new("web1").value("ÜBERSICHT", counter("GRÖßE", CounterType::RAWCOUNT));
+    log.at(1, vec![one(raw(2, 0))]).write(&folder.path("2.blg"));
+    let mut log = Made::new("Web1").value("übersicht", counter("Länge", CounterType::RAWCOUNT));
+    log.at(2, vec![one(raw(3, 0))]).write(&folder.path("3.blg"));
+    folder.relog(["1.blg", "2.blg", "3.blg", "-o", "all.blg"]);
+    let listed = folder.prints(["list", "all.blg"]);
+    assert!(listed.contains("  machine   \\\\WEB1\n"), "{listed}");
+    assert!(
+        listed.ends_with(
+            "\n\n\\\\WEB1\\Übersicht\n  Größe  PERF_COUNTER_RAWCOUNT\n  Länge  PERF_COUNTER_RAWCOUNT\n"
+        ),
+        "{listed}"
+    );
+}

@@ -85,3 +85,17 @@ fn nothing_is_said_where_nothing_was_renumbered() {
     let rows = folder.stats(&["2.blg"]);
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
 }
+
+#[test]
+fn a_multi_record_of_another_language_does_not_say_that_it_is_the_identity() {
+    let folder = Folder::new();
+    let mut log = Made::new("HALLE")
+        .column("Prozess", counter("Prozesskennung", CounterType::RAWCOUNT))
+        .column("Prozess", counter("Threadanzahl", CounterType::RAWCOUNT));
+    for second in 0..4 {
+        let number = if second < 2 { 100 } else { 200 };
+        log.at(second, vec![rows(&[("svchost", [raw(number, 0)])]), rows(&[("svchost", [raw(5, 0)])])]);
+    }
+    log.write(&folder.path("in.blg"));
+    assert_eq!(folder.run(["stats", "in.blg"]).stderr, "");
+}

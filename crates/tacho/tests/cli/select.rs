@@ -70,6 +70,9 @@ fn wildcards() {
         (r"\\web1\Memory\*", &[r"\Memory\Available Bytes"]),
         ("/Memory/Available Bytes", &[r"\Memory\Available Bytes"]),
         ("//WEB1/Process(explorer)/Handle Count", &[r"\Process(explorer)\Handle Count"]),
+        (r"/Process(explorer)\Handle Count", &[r"\Process(explorer)\Handle Count"]),
+        (r"/Thread(explorer/1)\*", &[r"\Thread(explorer/1)\Priority Current"]),
+        (r"//web1\Memory\Available Bytes", &[r"\Memory\Available Bytes"]),
         (
             r"\*(_Total)\*",
             &[

@@ -86,3 +86,21 @@ fn texts_from_other_tools() {
     assert_eq!(rows[0]["path"], r"\\HALLE\Größe(a,b)\Länge");
     assert_eq!((&rows[0]["average"], &rows[0]["values"]), (&2.into(), &2.into()));
 }
+
+#[test]
+fn a_blg_and_a_text_of_one_counter_are_told_apart_by_the_type() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-e", "2024-03-05T10:00:06", "-o", "1.blg"]);
+    folder.relog(["all.blg", "-b", "2024-03-05T10:00:06", "-o", "2.csv"]);
+    let rows = folder.stats(&["1.blg", "2.csv", "-c", r"\System\*"]);
+    let shown: Vec<_> =
+        rows.iter().map(|row| ["type", "average_kind", "values"].map(|key| row[key].to_string())).collect();
+    assert_eq!(rows[0]["path"], rows[1]["path"]);
+    let expected =
+        [["\"PERF_COUNTER_COUNTER\"", "\"raw\"", "5"], ["\"PERF_DOUBLE_RAW\"", "\"arithmetic\"", "6"]];
+    assert!(
+        shown.len() == 2 && expected.iter().all(|row| shown.iter().any(|shown| shown == row)),
+        "{shown:?}"
+    );
+}

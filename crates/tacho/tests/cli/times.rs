@@ -64,6 +64,24 @@ fn what_is_no_time() {
     }
 }
 
+#[test]
+fn a_window_that_ends_before_it_begins() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
+    for (begin, end) in [
+        ("2024-03-05T10:00:03", "2024-03-05T10:00:03"),
+        ("3/5/2024 10:00:03 AM", "2024-03-05 10:00:02"),
+        ("2024-03-05T09:00:03Z", "2024-03-05T10:00:03+01:00"),
+    ] {
+        let line = format!("-b '{begin}' is not before -e '{end}', so that no time is left between them");
+        for arguments in [&["stats", "in.blg"][..], &["relog", "in.blg", "-o", "out.blg"]] {
+            folder.run([arguments, &["-b", begin, "-e", end]].concat()).refused(2, &line);
+        }
+    }
+    // A local time and one in UTC compare by the log's zone only.
+    assert_eq!(seconds(&folder, &["-b", "2024-03-05T10:00:02", "-e", "2024-03-05T09:00:04Z"]), ["02", "03"]);
+}
+
 /// A log over the night in which daylight time ends in Central Europe, a sample every half hour from 01:00 (+02:00).
 fn autumn() -> Folder {
     let folder = Folder::new();

@@ -33,8 +33,8 @@ pub struct DataBlock {
     pub default_object: U32,
     /// SYSTEMTIME, in logs local time.
     pub system_time: [U16; 8],
-    /// 0.
-    pub padding: U32,
+    /// Padding, 0. In a block without objects Tachograph's writer says here why: the group's status.
+    pub status: U32,
     /// Performance counter.
     pub ticks: I64,
     /// Performance counter, ticks per second.
@@ -107,7 +107,7 @@ pub struct CounterDefinition {
     pub detail_level: U32,
     /// The counter type.
     pub counter_type: U32,
-    /// Bytes of the data: 4 or 8.
+    /// Bytes of the data: 4 or 8 for a number.
     pub data_bytes: U32,
     /// Offset of the data from the start of the counter block.
     pub data_offset: U32,

@@ -14,6 +14,9 @@ pub const FLAG_MULTI: u32 = 0x01;
 /// Entry flag: all counters of all instances, as block records.
 pub const FLAG_BLOCK: u32 = 0x10;
 
+/// Most entries that are read of a list. Windows' recorders make tens of thousands where every instance is an entry.
+pub const MAX_ENTRIES: usize = 1 << 18;
+
 /// Offset of a name that is not there.
 pub const NO_NAME: u32 = 0xFFFF_FFFF;
 
@@ -163,6 +166,12 @@ impl CounterList {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
             let at = offset + (payload.len() - bytes.len()) as u64;
+            if entries.len() == MAX_ENTRIES {
+                let what = "the counter list has more entries than the 262144 that a log may have; left out";
+                let problem = Problem::new(at, what);
+                let problem = problem.found(format_args!("{} bytes more", bytes.len()), "nothing");
+                return Ok((Self { head: read_head(payload), entries }, Some(problem)));
+            }
             let Ok((head, _)) = EntryHead::read_from_prefix(bytes) else {
                 let problem = Problem::new(at, "an entry of the counter list is cut off");
                 return Ok((Self { head, entries }, Some(problem.found(bytes.len(), "at least 52 bytes"))));

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::Status;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Clocks, Group};
 use tachograph_counters::set::{CounterSet, InstanceTable};
-use tachograph_counters::{RawValue, Status};
 use zerocopy::FromBytes;
 
-use super::columns::{Columns, Source, data_at};
+use super::columns::Columns;
 use super::names::Names;
 use super::rows::{RowNames, instance_name};
 use crate::blg::raw::block::{CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE};
@@ -52,7 +52,8 @@ impl BlockDecoder {
         self.columns.set()
     }
 
-    /// Fills `group` with at most `room` values from a record, whose size its caller has checked.
+    /// Fills `group` with at most `room` values from a record, whose size its caller has checked. Gives the damage that cost
+    /// only a counter.
     pub(super) fn decode(
         &mut self,
         record: &[u8],
@@ -60,16 +61,18 @@ impl BlockDecoder {
         context: &mut Context<'_>,
         table: &mut InstanceTable,
         group: &mut Group,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Problem>, Problem> {
         let block = check_block(record)?;
         let objects = objects(record, block)?;
         let Some(object) =
             objects.iter().find(|object| object.head.name_index == block.default_object).or(objects.first())
         else {
-            // Perflib answers a query for an object that is not there with a block without objects; so does a merge
-            // of logs, for a sample of another log.
-            group.status = Status::ITEM_NOT_VALIDATED;
-            return Ok(());
+            // Perflib answers a query for an object that is not there with a block without objects. The writer says in one
+            // why it has none.
+            group.status = Some(Status(block.status.get()))
+                .filter(|status| status.is_error())
+                .unwrap_or(Status::NO_OBJECT);
+            return Ok(None);
         };
         let clocks = Clocks {
             ticks: block.ticks.get(),
@@ -92,21 +95,49 @@ impl BlockDecoder {
         }
         let mut at = object.head.definition_bytes.get() as usize;
         let counted = object.head.instance_count.get();
+        let mut lengths = None;
         if counted < 0 {
-            self.values(object, at, &clocks, group)?;
+            let length = self.values(object, at, &clocks, group)?;
+            lengths = Some((length, length));
             self.rows.single();
         } else {
             for _ in 0..counted {
                 let instance = instance_at(object, at)?;
                 self.rows.add(instance.definition, instance.name);
                 at += instance.definition.bytes.get() as usize;
-                at += self.values(object, at, &clocks, group)?;
+                let length = self.values(object, at, &clocks, group)?;
+                let (shortest, longest) = lengths.unwrap_or((length, length));
+                lengths = Some((shortest.min(length), longest.max(length)));
+                at += length;
             }
         }
+        let minor = self.check_lengths(object, lengths)?;
         let code_page = object.head.code_page.get();
         group.instances =
             self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?;
-        Ok(())
+        Ok(minor)
+    }
+
+    /// Whether counter blocks, of lengths between these two, hold all counters.
+    fn check_lengths(
+        &self,
+        object: &Object<'_>,
+        lengths: Option<(usize, usize)>,
+    ) -> Result<Option<Problem>, Problem> {
+        let least = self.columns.least_block_bytes();
+        let Some((shortest, longest)) = lengths.filter(|(shortest, _)| *shortest < least) else {
+            return Ok(None);
+        };
+        let place = object.at as u64;
+        // Where only some are too short, it is their lengths that are wrong, and with them the place of what follows.
+        if shortest != longest {
+            return Err(Problem::new(place, "the length of a counter block of an object is wrong")
+                .found(shortest, format!("{least}, or {longest} as another's")));
+        }
+        Ok(Some(
+            Problem::new(place, "a counter of an object lies outside its counter block; left out")
+                .found(least, format!("at most {shortest}")),
+        ))
     }
 
     /// Adds a row from the counter block at `at`; gives the block's length.
@@ -125,29 +156,11 @@ impl BlockDecoder {
         let Some(length) = after.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes) as usize) else {
             return Err(wrong(after.len(), "at least 4 bytes".to_owned()));
         };
-        let least = self.columns.least_block_bytes();
-        if length < least.max(4) || length > after.len() {
-            return Err(wrong(length, format!("{least} to {}", after.len())));
+        if length < 4 || length > after.len() {
+            return Err(wrong(length, format!("4 to {}", after.len())));
         }
         let block = &after[..length];
-        group.values.extend(self.columns.list().iter().map(|column| {
-            let mut raw = RawValue::new(data_at(block, column.first), 0);
-            raw.second = match column.second {
-                Source::None => 0,
-                Source::Ticks => clocks.ticks,
-                Source::SystemTime => clocks.system_time.0,
-                Source::ObjectTime => clocks.object_time,
-                Source::Base(data) => data_at(block, data),
-                Source::Missing => {
-                    raw.status = Status::CSTATUS_INVALID_DATA;
-                    0
-                }
-            };
-            if let Some(multi) = column.multi {
-                raw.multi_count = data_at(block, multi) as u32;
-            }
-            raw
-        }));
+        group.values.extend(self.columns.list().iter().map(|column| column.value(block, clocks)));
         Ok(length)
     }
 }

@@ -4,37 +4,38 @@ use std::sync::Arc;
 
 use tachograph_counters::sample::Clocks;
 use tachograph_counters::set::{Counter, CounterSet, Extent, TitleIndexes};
-use tachograph_counters::{Class, CounterType, Formula, Subtype, TimeBase};
+use tachograph_counters::{Class, CounterType, Formula, RawValue, Status, Subtype, TimeBase};
 use zerocopy::IntoBytes;
 
 use super::names::{Names, english_name};
 use crate::blg::raw::block::{CounterDefinition, ObjectType};
 
-/// Data within a counter block.
+/// A number within a counter block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Data {
+struct Data {
     offset: u32,
     is_32_bit: bool,
 }
 
 /// Where a second raw value comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+enum Source {
     None,
     Ticks,
     SystemTime,
     ObjectTime,
     Base(Data),
-    /// The type needs a base, and the block has none.
+    /// The type needs a base (or a multiplier), and the block has none.
     Missing,
 }
 
 /// One shown counter of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    pub(super) first: Data,
-    pub(super) second: Source,
-    pub(super) multi: Option<Data>,
+    /// `None` where the counter has no number: its data is neither 4 nor 8 bytes wide.
+    first: Option<Data>,
+    second: Source,
+    multi: Option<Data>,
 }
 
 /// The columns of one object's blocks, made anew when its definitions change.
@@ -47,14 +48,28 @@ pub(super) struct Columns {
     least_block_bytes: usize,
 }
 
-/// The number at `data` in a counter block at least as long as [`Columns::least_block_bytes`].
-#[inline]
-pub(super) fn data_at(block: &[u8], data: Data) -> i64 {
-    let from = block.get(data.offset as usize..).unwrap_or_default();
-    if data.is_32_bit {
-        from.first_chunk::<4>().map_or(0, |bytes| i64::from(u32::from_le_bytes(*bytes)))
-    } else {
-        from.first_chunk::<8>().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+impl Column {
+    /// The raw value in a counter block; one in error where a part of it is not in the block.
+    #[inline]
+    pub(super) fn value(&self, block: &[u8], clocks: &Clocks) -> RawValue {
+        let first = self.first.and_then(|data| data.read(block));
+        let second = match self.second {
+            Source::None => Some(0),
+            Source::Ticks => Some(clocks.ticks),
+            Source::SystemTime => Some(clocks.system_time.0),
+            Source::ObjectTime => Some(clocks.object_time),
+            Source::Base(data) => data.read(block),
+            Source::Missing => None,
+        };
+        let multi_count = self.multi.map_or(Some(1), |data| data.read(block));
+        match (first, second, multi_count) {
+            (Some(first), Some(second), Some(multi_count)) => {
+                RawValue { multi_count: multi_count as u32, ..RawValue::new(first, second) }
+            }
+            _ => {
+                RawValue { first: first.unwrap_or_default(), ..RawValue::error(Status::CSTATUS_INVALID_DATA) }
+            }
+        }
     }
 }
 
@@ -77,7 +92,7 @@ impl Columns {
         &self.list
     }
 
-    /// How long a counter block must be for every column to lie in it.
+    /// How long a counter block must be for every column that has a formula to lie in it.
     pub(super) fn least_block_bytes(&self) -> usize {
         self.least_block_bytes
     }
@@ -113,7 +128,6 @@ impl Columns {
         self.least_block_bytes = 4;
         for (number, definition) in definitions.iter().enumerate() {
             let counter_type = CounterType(definition.counter_type.get());
-            self.least_block_bytes = self.least_block_bytes.max(end_of(definition));
             if counter_type.is_base() {
                 continue;
             }
@@ -121,20 +135,28 @@ impl Columns {
                 .get(number + 1)
                 .filter(|next| CounterType(next.counter_type.get()).is_base())
                 .map(Data::of);
-            let (second, time_base) = second_of(counter_type, base, clocks);
-            let multi = counter_type
-                .is_multi()
-                .then(|| base.unwrap_or(Data { offset: end_of(definition) as u32, is_32_bit: true }));
-            if let Some(multi) = multi {
-                self.least_block_bytes = self.least_block_bytes.max(multi.offset as usize + 4);
+            let first = Data::of(definition);
+            let (mut second, time_base) = second_of(counter_type, base.flatten(), clocks);
+            let mut multi = None;
+            if counter_type.formula().is_some_and(Formula::uses_multiplier) {
+                // Without a definition of its own the multiplier stands behind the value.
+                multi = base.unwrap_or(first.and_then(Data::after));
+                if multi.is_none() {
+                    second = Source::Missing;
+                }
             }
-            self.list.push(Column { first: Data::of(definition), second, multi });
+            if counter_type.formula().is_some() {
+                let based = if let Source::Base(data) = second { Some(data) } else { None };
+                let ends = [first, based, multi].into_iter().flatten().map(Data::end);
+                self.least_block_bytes = ends.fold(self.least_block_bytes, usize::max);
+            }
+            self.list.push(Column { first, second, multi });
             let name = names.name(machine, definition.name_index.get());
             let english_name = other_than(&name, english_name(definition.name_index.get()));
             set.counters.push(Counter {
                 english_name,
                 default_scale: definition.default_scale.get(),
-                data_is_32_bit: definition.data_bytes.get() == 4,
+                data_is_32_bit: definition.data_bytes.get() <= 4,
                 indexes: Some(TitleIndexes {
                     name: definition.name_index.get(),
                     help: definition.help_index.get(),
@@ -143,20 +165,43 @@ impl Columns {
                 ..Counter::new(name, counter_type, time_base)
             });
         }
-        self.set = Arc::new(set);
+        // Other definitions may say the same, and a new description would break pairs.
+        if set != *self.set {
+            self.set = Arc::new(set);
+        }
     }
 }
 
 impl Data {
-    fn of(definition: &CounterDefinition) -> Self {
-        Self { offset: definition.data_offset.get(), is_32_bit: definition.data_bytes.get() == 4 }
+    /// The number of a counter, `None` where it has none. The size in the definition counts, not the one in the type.
+    fn of(definition: &CounterDefinition) -> Option<Self> {
+        let is_32_bit = match definition.data_bytes.get() {
+            4 => true,
+            8 => false,
+            _ => return None,
+        };
+        Some(Self { offset: definition.data_offset.get(), is_32_bit })
     }
-}
 
-/// The end of a counter's data. The size in the definition counts, not the one in the type.
-fn end_of(definition: &CounterDefinition) -> usize {
-    let bytes = if definition.data_bytes.get() == 4 { 4 } else { 8 };
-    (definition.data_offset.get() as usize).saturating_add(bytes)
+    /// The 32-bit number behind this one.
+    fn after(self) -> Option<Self> {
+        Some(Self { offset: u32::try_from(self.end()).ok()?, is_32_bit: true })
+    }
+
+    fn end(self) -> usize {
+        (self.offset as usize).saturating_add(if self.is_32_bit { 4 } else { 8 })
+    }
+
+    /// `None` where the counter block ends before.
+    #[inline]
+    fn read(self, block: &[u8]) -> Option<i64> {
+        let from = block.get(self.offset as usize..)?;
+        if self.is_32_bit {
+            from.first_chunk::<4>().map(|bytes| i64::from(u32::from_le_bytes(*bytes)))
+        } else {
+            from.first_chunk::<8>().map(|bytes| i64::from_le_bytes(*bytes))
+        }
+    }
 }
 
 fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
@@ -166,7 +211,12 @@ fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
 /// Where the second raw value of a type comes from, and how many of its units make a second.
 fn second_of(counter_type: CounterType, base: Option<Data>, clocks: &Clocks) -> (Source, i64) {
     const HUNDRED_NS: i64 = 10_000_000;
-    let based = base.map_or(Source::Missing, Source::Base);
+    // A type that only looks like one with a base has none.
+    let based = match (counter_type.base(), base) {
+        (None, _) => Source::None,
+        (Some(_), None) => Source::Missing,
+        (Some(_), Some(base)) => Source::Base(base),
+    };
     match (counter_type.class(), counter_type.subtype(), counter_type.time_base()) {
         (Class::Counter, Subtype::Precision, TimeBase::HundredNs) => (based, HUNDRED_NS),
         (Class::Counter, Subtype::Fraction | Subtype::Precision, _) => (based, clocks.frequency),

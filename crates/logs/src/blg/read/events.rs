@@ -29,6 +29,8 @@ pub(super) struct Events<R> {
     /// For each part in `joined`: where it begins there, and in the file.
     part_offsets: Vec<(usize, u64)>,
     unfinished: Option<EventHeader>,
+    /// Whether there were events of other classes.
+    has_others: bool,
     /// Where in the buffer the last two events begin, the later one last. A sample in one part is none of them: it knows
     /// its size itself, and where that is wrong the reader goes back with [`look_within`](Self::look_within).
     starts: [Option<usize>; 2],
@@ -49,8 +51,14 @@ impl<R: Read + Seek> Events<R> {
             joined: Vec::new(),
             part_offsets: Vec::new(),
             unfinished: None,
+            has_others: false,
             starts: [None; 2],
         }
+    }
+
+    /// Whether events of other classes than PDH's were passed over.
+    pub(super) fn has_others(&self) -> bool {
+        self.has_others
     }
 
     pub(super) fn buffers(&self) -> &Buffers<R> {
@@ -224,6 +232,7 @@ impl<R: Read + Seek> Events<R> {
                     if let Some(header) = header {
                         return Ok(Some((header, payload)));
                     }
+                    self.has_others = true;
                 }
                 Err(problem) => {
                     let before = self.starts[1].take();

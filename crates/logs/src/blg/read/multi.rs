@@ -47,7 +47,7 @@ impl MultiDecoder {
         record: &[u8],
         table: &mut InstanceTable,
         group: &mut Group,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Problem>, Problem> {
         let Ok((head, after)) = MultiHead::read_from_prefix(record) else {
             return Err(Problem::new(0, "a multi record is cut off").found(record.len(), "at least 32 bytes"));
         };
@@ -76,7 +76,7 @@ impl MultiDecoder {
             self.rename(record, items, names, table)?;
         }
         group.instances = Arc::clone(&self.instances);
-        Ok(())
+        Ok(None)
     }
 
     #[cold]

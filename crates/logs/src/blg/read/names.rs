@@ -48,15 +48,14 @@ impl Names {
         }
     }
 
-    /// The name of `index` on `machine` (with its backslashes); the index itself where the table has none.
+    /// The name of `index` on `machine` (with its backslashes); the index itself where the machine's table has none. Of a
+    /// machine without a table the English name, where every machine has the same.
     pub(super) fn name(&self, machine: &str, index: u32) -> Arc<str> {
         let table = self.by_machine.get(&machine.to_lowercase());
-        match table.and_then(|table| table.get(&index)) {
-            Some(name) => Arc::clone(name),
-            None => match english_name(index) {
-                Some(name) if self.by_machine.is_empty() => name.into(),
-                _ => index.to_string().into(),
-            },
+        match (table.map(|table| table.get(&index)), english_name(index)) {
+            (Some(Some(name)), _) => Arc::clone(name),
+            (None, Some(name)) => name.into(),
+            _ => index.to_string().into(),
         }
     }
 }
@@ -90,7 +89,8 @@ mod tests {
         names.add(&payload);
         assert_eq!(&*names.name(r"\\halle", 238), "Prozessor");
         assert_eq!(&*names.name(r"\\halle", 9000), "9000");
-        assert_eq!(&*names.name(r"\\other", 238), "238");
+        assert_eq!(&*names.name(r"\\other", 238), "Processor");
+        assert_eq!(&*names.name(r"\\other", 9000), "9000");
         assert_eq!(english_name(238), Some("Processor"));
         assert_eq!(english_name(6), Some("% Processor Time"));
         assert_eq!(english_name(7), None);

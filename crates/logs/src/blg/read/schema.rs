@@ -95,8 +95,8 @@ impl Schema {
         (true, problem)
     }
 
-    /// Decodes a sample's payload. Records that are damaged within their bounds leave their group empty and are told in
-    /// the list; offsets of problems count from the start of the payload.
+    /// Decodes a sample's payload. Records that are damaged within their bounds leave their group without values and are
+    /// told in the list; offsets of problems count from the start of the payload.
     ///
     /// # Errors
     ///
@@ -130,9 +130,11 @@ impl Schema {
             if !Arc::ptr_eq(&group.set, entry.kind.set()) {
                 group.set = Arc::clone(entry.kind.set());
             }
-            if let Err(mut problem) = decoded {
+            if let Some(mut problem) = decoded.unwrap_or_else(|problem| {
                 group.clear();
-                group.status = Status::CSTATUS_INVALID_DATA;
+                entry.leave_out(group);
+                Some(problem)
+            }) {
                 problem.offset += at as u64;
                 problems.push(problem);
             }
@@ -157,7 +159,7 @@ impl EntryDecoder {
         context: &mut Context<'_>,
         table: &mut InstanceTable,
         group: &mut Group,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Problem>, Problem> {
         match &mut self.kind {
             Decoder::Single { instances, .. } => {
                 let Ok((single, _)) = Single::ref_from_prefix(record) else {
@@ -167,7 +169,7 @@ impl EntryDecoder {
                 group.status = status;
                 group.read_at = FileTime(single.local_time.get());
                 if !group.is_present() {
-                    return Ok(());
+                    return Ok(None);
                 }
                 group.instances = Arc::clone(instances);
                 group.values.push(RawValue {
@@ -176,10 +178,20 @@ impl EntryDecoder {
                     multi_count: single.multi_count.get(),
                     status,
                 });
-                Ok(())
+                Ok(None)
             }
             Decoder::Multi(decoder) => decoder.decode(record, table, group),
             Decoder::Block(decoder) => decoder.decode(record, room, context, table, group),
+        }
+    }
+
+    /// What a cleared group is when its record cannot be read: its instances are unknown, except for the one of a single
+    /// record, whose value is in error. That is also what it reads as when it was written again.
+    fn leave_out(&self, group: &mut Group) {
+        group.status = Status::CSTATUS_INVALID_DATA;
+        if let Decoder::Single { instances, .. } = &self.kind {
+            group.instances = Arc::clone(instances);
+            group.values.push(RawValue::error(group.status));
         }
     }
 }

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Group;
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
-use zerocopy::IntoBytes;
+use tachograph_counters::{CounterType, Formula, Status};
 use zerocopy::little_endian::{I32, I64, U16, U32};
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::blg::raw::block::{CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE};
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
@@ -19,23 +19,33 @@ use crate::error::LogError;
 /// Title index of the object that holds the parents of instances: Windows' `Process`.
 const PARENT_OBJECT: u32 = 230;
 
-/// Encodes one set's blocks: keeps a block with everything but the values, and puts the values in.
+/// Encodes one set's blocks: keeps a block with everything but the values and the time, and puts these in.
+///
+/// In a block only the definitions could say that a value is in error, so that one value in error takes those of the same
+/// counter and sample with it: no number is better than a wrong one.
 #[derive(Default)]
 pub(super) struct BlockEncoder {
     set: Option<Arc<CounterSet>>,
     instances: Instances,
+    /// For each counter: whether the template is made for values in error.
+    failed: Vec<bool>,
+    /// The same of the group to be encoded.
+    failed_now: Vec<bool>,
     columns: Vec<Column>,
     /// The record, head included.
     template: Vec<u8>,
-    /// Where the object begins in `template`.
+    /// Where the first object begins in `template`.
     object_at: usize,
+    /// Where the clock of the set's own object stands, the last one of the template: before it may stand its parents'.
+    clock_at: usize,
     /// Where each row's counter block begins in `template`.
     rows: Vec<usize>,
 }
 
 /// Where the parts of a raw value go, from the start of the counter block.
 struct Column {
-    first: usize,
+    /// `None` for a value in error that has no place.
+    first: Option<usize>,
     first_is_32_bit: bool,
     base: Option<usize>,
     multi: Option<usize>,
@@ -44,35 +54,36 @@ struct Column {
 impl BlockEncoder {
     /// Appends the group's record.
     pub(super) fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
+        let same_set = self.set.as_ref().is_some_and(|set| Arc::ptr_eq(set, &group.set));
+        self.find_failed(group);
+        let begin = out.len();
         if group.status.is_error() || (group.values.is_empty() && !group.set.has_instances) {
-            // The set could not be read: a block without objects says so.
-            let header = data_block(&group.set, group, local, 0, 0);
-            let size = size_of::<RecordHead>() + header.len();
-            out.extend_from_slice(RecordHead::new(KIND_BLOCK, size).as_bytes());
-            out.extend_from_slice(&header);
+            if !same_set {
+                self.lay_out(group);
+            }
+            out.extend_from_slice(&self.template[..self.object_at]);
+            let record = &mut out[begin..];
+            stamp(record, group, local);
+            let status = if group.status.is_error() { group.status } else { Status::NO_OBJECT };
+            empty(record, status);
             return;
         }
-        let same_set = self.set.as_ref().is_some_and(|set| Arc::ptr_eq(set, &group.set));
-        if !same_set || !Arc::ptr_eq(&self.instances, &group.instances) {
+        if !same_set || !Arc::ptr_eq(&self.instances, &group.instances) || self.failed != self.failed_now {
             self.lay_out(group);
         }
-        let begin = out.len();
         out.extend_from_slice(&self.template);
         let record = &mut out[begin..];
-        let object_bytes = record.len() - self.object_at;
-        let objects = 1 + u32::from(self.has_parent_object());
-        let header = data_block(&group.set, group, local, objects, object_bytes);
-        record[size_of::<RecordHead>()..size_of::<RecordHead>() + header.len()].copy_from_slice(&header);
-        let clocks = [group.clocks.object_time, group.clocks.object_frequency];
-        let clocks_at = self.main_object_at() + size_of::<ObjectType>() - 16;
-        record[clocks_at..clocks_at + 16].copy_from_slice(clocks.as_bytes());
+        stamp(record, group, local);
+        let clock = [group.clocks.object_time, group.clocks.object_frequency];
+        record[self.clock_at..self.clock_at + 16].copy_from_slice(clock.as_bytes());
         for (&at, values) in self.rows.iter().zip(group.rows()) {
             let block = &mut record[at..];
             for (column, raw) in self.columns.iter().zip(values) {
+                let Some(first) = column.first else { continue };
                 if column.first_is_32_bit {
-                    block[column.first..][..4].copy_from_slice(&(raw.first as u32).to_le_bytes());
+                    block[first..][..4].copy_from_slice(&(raw.first as u32).to_le_bytes());
                 } else {
-                    block[column.first..][..8].copy_from_slice(&raw.first.to_le_bytes());
+                    block[first..][..8].copy_from_slice(&raw.first.to_le_bytes());
                 }
                 if let Some(base) = column.base {
                     block[base..][..8].copy_from_slice(&raw.second.to_le_bytes());
@@ -84,34 +95,34 @@ impl BlockEncoder {
         }
     }
 
-    fn has_parent_object(&self) -> bool {
-        self.instances.iter().any(|instance| instance.parent().is_some())
-    }
-
-    /// The object of the set itself is the last one of the template: before it may stand its parents'.
-    fn main_object_at(&self) -> usize {
-        let bytes = |at: usize| {
-            self.template[at..].first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize)
-        };
-        if self.has_parent_object() { self.object_at + bytes(self.object_at) } else { self.object_at }
+    fn find_failed(&mut self, group: &Group) {
+        self.failed_now.clear();
+        self.failed_now.resize(group.set.counters.len(), false);
+        if group.values.iter().any(|raw| raw.status.is_error()) {
+            for values in group.rows() {
+                for (failed, raw) in self.failed_now.iter_mut().zip(values) {
+                    *failed |= raw.status.is_error();
+                }
+            }
+        }
     }
 
     fn lay_out(&mut self, group: &Group) {
         self.set = Some(Arc::clone(&group.set));
         self.instances = Arc::clone(&group.instances);
-        let header = data_block(&group.set, group, FileTime(0), 1, 0);
+        std::mem::swap(&mut self.failed, &mut self.failed_now);
         self.template.clear();
         self.template.resize(size_of::<RecordHead>(), 0);
-        self.template.extend_from_slice(&header);
+        push_data_block(&mut self.template, &group.set);
         self.object_at = self.template.len();
         let parents = ParentNames::of(&group.instances);
         if !parents.names.is_empty() {
             self.lay_out_parents(&parents.names);
         }
+        self.clock_at = self.template.len() + size_of::<ObjectType>() - 16;
         self.lay_out_object(&group.set, &group.instances, &parents);
-        let size = self.template.len();
-        self.template[..size_of::<RecordHead>()]
-            .copy_from_slice(RecordHead::new(KIND_BLOCK, size).as_bytes());
+        let objects = 1 + u32::from(!parents.names.is_empty());
+        measure(&mut self.template, objects);
     }
 
     /// A minimal object whose instances are the parents, in the order of their numbers.
@@ -141,7 +152,8 @@ impl BlockEncoder {
         // The block's own length, 4 bytes, then values of 8 bytes each, aligned.
         let mut at = 8;
         let mut count = 0;
-        for counter in &set.counters {
+        for (number, counter) in set.counters.iter().enumerate() {
+            let failed = self.failed.get(number).copied().unwrap_or_default();
             let mut define = |counter_type: CounterType, data_bytes: usize, out: &mut Vec<u8>| {
                 let here = at;
                 out.extend_from_slice(definition(counter, counter_type, data_bytes, here).as_bytes());
@@ -149,15 +161,19 @@ impl BlockEncoder {
                 count += 1;
                 here
             };
+            let is_multi = counter.counter_type.formula().is_some_and(Formula::uses_multiplier);
+            let base = counter.counter_type.base();
+            // What makes a value one in error: that the base it needs is not there, or data that is no number.
+            let lacks_base = failed && base.is_some() && !is_multi;
+            let lacks_data = failed && !lacks_base;
             let bytes = if counter.data_is_32_bit { 4 } else { 8 };
-            let first = define(counter.counter_type, bytes, &mut self.template);
-            let second = counter.counter_type.base().map(|base| {
-                let bytes = if counter.counter_type.is_multi() { 4 } else { 8 };
+            let first = define(counter.counter_type, bytes - usize::from(lacks_data), &mut self.template);
+            let second = base.filter(|_| !lacks_base).map(|base| {
+                let bytes = if is_multi { 4 } else { 8 };
                 define(base, bytes, &mut self.template)
             });
-            let is_multi = counter.counter_type.is_multi();
             self.columns.push(Column {
-                first,
+                first: (!lacks_data).then_some(first),
                 first_is_32_bit: counter.data_is_32_bit,
                 base: second.filter(|_| !is_multi),
                 multi: second.filter(|_| is_multi),
@@ -196,47 +212,75 @@ impl BlockEncoder {
 
 /// Refuses a set that cannot stand in a block, which knows its counters by their title indexes alone.
 pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
-    match set.counters.iter().find(|counter| counter.indexes.is_none()) {
-        None => Ok(()),
-        Some(counter) => Err(LogError::unsupported(format!(
-            r"a block record cannot hold '\\{}\{}\{}': the counter has no title index",
+    let refused = |counter: &Counter, why: &str| {
+        Err(LogError::unsupported(format!(
+            r"a block record cannot hold '\\{}\{}\{}': the counter {why}",
             set.machine, set.name, counter.name
-        ))),
+        )))
+    };
+    for counter in &set.counters {
+        if counter.indexes.is_none() {
+            return refused(counter, "has no title index");
+        }
+        if counter.counter_type.is_base() {
+            return refused(counter, "is the base of another");
+        }
     }
+    Ok(())
 }
 
-/// The PERF_DATA_BLOCK with the machine's name.
-fn data_block(
-    set: &CounterSet,
-    group: &Group,
-    local: FileTime,
-    objects: u32,
-    object_bytes: usize,
-) -> Vec<u8> {
-    let mut name = Vec::new();
-    push_utf16_nul(&mut name, &set.machine);
-    let header_bytes = round_up_8(size_of::<DataBlock>() + name.len());
+/// Appends a PERF_DATA_BLOCK with what stays the same: all but the time and the lengths.
+fn push_data_block(out: &mut Vec<u8>, set: &CounterSet) {
+    let begin = out.len();
+    out.resize(begin + size_of::<DataBlock>(), 0);
+    push_utf16_nul(out, &set.machine);
+    let name_bytes = out.len() - begin - size_of::<DataBlock>();
+    out.resize(begin + round_up_8(out.len() - begin), 0);
     let block = DataBlock {
         signature: SIGNATURE,
         little_endian: U32::new(1),
         version: U32::new(1),
         revision: U32::new(1),
-        total_bytes: U32::new((header_bytes + object_bytes) as u32),
-        header_bytes: U32::new(header_bytes as u32),
-        object_count: U32::new(objects),
+        header_bytes: U32::new((out.len() - begin) as u32),
         default_object: U32::new(set.indexes.unwrap_or_default().name),
-        system_time: system_time(local),
-        padding: U32::ZERO,
-        ticks: I64::new(group.clocks.ticks),
-        frequency: I64::new(group.clocks.frequency),
-        system_time_100ns: I64::new(group.clocks.system_time.0),
-        name_bytes: U32::new(name.len() as u32),
+        name_bytes: U32::new(name_bytes as u32),
         name_offset: U32::new(size_of::<DataBlock>() as u32),
+        ..Default::default()
     };
-    let mut bytes = block.as_bytes().to_vec();
-    bytes.extend_from_slice(&name);
-    bytes.resize(header_bytes, 0);
-    bytes
+    out[begin..begin + size_of::<DataBlock>()].copy_from_slice(block.as_bytes());
+}
+
+/// The PERF_DATA_BLOCK of a record.
+fn change(record: &mut [u8], how: impl FnOnce(&mut DataBlock)) {
+    if let Ok((block, _)) = DataBlock::mut_from_prefix(&mut record[size_of::<RecordHead>()..]) {
+        how(block);
+    }
+}
+
+/// Puts in the lengths of a whole record with so many objects.
+fn measure(record: &mut [u8], objects: u32) {
+    let size = record.len();
+    record[..size_of::<RecordHead>()].copy_from_slice(RecordHead::new(KIND_BLOCK, size).as_bytes());
+    change(record, |block| {
+        block.total_bytes = U32::new((size - size_of::<RecordHead>()) as u32);
+        block.object_count = U32::new(objects);
+    });
+}
+
+/// Makes a record one without objects that says why.
+fn empty(record: &mut [u8], status: Status) {
+    measure(record, 0);
+    change(record, |block| block.status = U32::new(status.0));
+}
+
+/// Puts the times in.
+fn stamp(record: &mut [u8], group: &Group, local: FileTime) {
+    change(record, |block| {
+        block.system_time = system_time(local);
+        block.ticks = I64::new(group.clocks.ticks);
+        block.frequency = I64::new(group.clocks.frequency);
+        block.system_time_100ns = I64::new(group.clocks.system_time.0);
+    });
 }
 
 /// A local time as SYSTEMTIME; zeros outside the calendar.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Group;
 use tachograph_counters::set::{CounterSet, Extent, Instances};
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{RawValue, Status};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U32};
@@ -71,12 +72,7 @@ impl GroupEncoder {
 
     /// Accepts a description that says the same; a block's counters may change, since a block describes itself.
     fn follow(&mut self, set: &Arc<CounterSet>) -> Result<(), LogError> {
-        let same = if set.extent == Extent::Table && self.set.extent == Extent::Table {
-            (&set.machine, &set.name) == (&self.set.machine, &self.set.name)
-        } else {
-            **set == *self.set
-        };
-        if !same {
+        if !is_continued(&self.set, set) {
             return Err(LogError::unsupported(format!(
                 r"a BLG keeps the counters it began with: '\\{}\{}' became '\\{}\{}'",
                 self.set.machine, self.set.name, set.machine, set.name
@@ -88,6 +84,23 @@ impl GroupEncoder {
         self.set = Arc::clone(set);
         Ok(())
     }
+}
+
+/// Whether records described by `now` may stand under the list entry of `before`. Names compare without case; the scale
+/// for charts may differ. What a block holds it says itself.
+fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
+    let same_counters = || {
+        before.counters.len() == now.counters.len()
+            && before.counters.iter().zip(&now.counters).all(|(before, now)| {
+                eq_ignore_case(&before.name, &now.name)
+                    && (before.counter_type, before.time_base) == (now.counter_type, now.time_base)
+            })
+    };
+    let label = |set: &CounterSet| set.instance.as_ref().map(|instance| instance.label().to_owned());
+    before.extent == now.extent
+        && eq_ignore_case(&before.machine, &now.machine)
+        && eq_ignore_case(&before.name, &now.name)
+        && (before.extent == Extent::Table || (label(before) == label(now) && same_counters()))
 }
 
 fn encode_single(group: &Group, local: FileTime, out: &mut Vec<u8>) {

@@ -1,0 +1,8 @@
+//! The stages and sinks, over samples made in the test.
+
+mod made;
+mod readahead;
+mod select;
+mod statistics;
+mod union;
+mod window;

@@ -1,0 +1,84 @@
+//! The statistics sink: which values belong together.
+
+use tachograph_counters::set::Counter;
+use tachograph_counters::{CounterType, RawValue};
+use tachograph_flow::run;
+use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
+
+use crate::made::{Samples, Table, sample, single};
+
+fn statistics(samples: Vec<tachograph_counters::sample::Sample>) -> Vec<StatisticsRow> {
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    run(&mut Samples::new(samples), &mut sink, || {}).expect("no error");
+    sink.rows()
+}
+
+#[test]
+fn a_counter_that_stands_twice_in_a_sample_counts_once() {
+    let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
+    let samples = (0..4)
+        .map(|at| {
+            let raw = RawValue::new(at * 10, at);
+            let counter = Counter::new("X", CounterType::BULK_COUNT, 1);
+            sample(at, vec![table.group(&[("a", &[(at * 10, at)])]), single("M", "Set", "a", counter, raw)])
+        })
+        .collect();
+    let rows = statistics(samples);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].summary.values, rows[0].summary.average), (3, Some(10.0)));
+}
+
+#[test]
+fn no_pair_across_another_clock() {
+    let part = |log: u32, time_base: i64, from: i64, ticks: i64| {
+        let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, time_base);
+        (0..3).map(move |at| {
+            let second = ticks + at * time_base;
+            let mut sample = sample(from + at, vec![table.group(&[("a", &[(at * 10, second)])])]);
+            sample.log = log;
+            sample
+        })
+    };
+    // The first value of the second part is far ahead on another clock: a pair with it would mean nothing.
+    let mut second: Vec<_> = part(1, 3000, 10, 50_000).collect();
+    second.iter_mut().for_each(|sample| sample.groups[0].values[0].first += 1_000_000);
+    let rows = statistics(part(0, 1000, 0, 0).chain(second).collect());
+    assert_eq!((rows[0].summary.values, rows[0].summary.average), (4, Some(10.0)));
+    assert_eq!((rows[0].summary.errors, rows[0].summary.maximum), (0, Some(10.0)));
+}
+
+#[test]
+fn a_restart_of_one_of_several_machines_breaks_its_pairs_alone() {
+    let (mut left, mut right) = (
+        Table::typed("L", "Set", &["X"], CounterType::BULK_COUNT, 1),
+        Table::typed("R", "Set", &["X"], CounterType::BULK_COUNT, 1),
+    );
+    let samples = (0..4)
+        .map(|at| {
+            let ahead = if at < 2 { 0 } else { 1000 };
+            let mut groups =
+                vec![left.group(&[("a", &[(at * 5, at)])]), right.group(&[("a", &[(at * 7 + ahead, at)])])];
+            groups[1].boot_time = tachograph_counters::civil::FileTime(if at < 2 { 10 } else { 20 });
+            let mut sample = sample(at, groups);
+            sample.boot_time = tachograph_counters::civil::FileTime(5);
+            sample
+        })
+        .collect();
+    let rows = statistics(samples);
+    assert_eq!((rows[0].summary.values, rows[0].summary.maximum), (3, Some(5.0)));
+    assert_eq!((rows[1].summary.values, rows[1].summary.maximum), (2, Some(7.0)));
+}
+
+#[test]
+fn parts_of_a_log_without_end_are_paired_all_the_same() {
+    let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
+    let samples = (0..5000i64)
+        .map(|at| {
+            let mut sample = sample(at, vec![table.group(&[("a", &[(at * 3, at)])])]);
+            sample.log = at as u32;
+            sample
+        })
+        .collect();
+    let rows = statistics(samples);
+    assert_eq!((rows[0].summary.values, rows[0].summary.average), (4999, Some(3.0)));
+}

@@ -1,0 +1,77 @@
+//! One list of groups, one zone, and keys of JSON.
+
+use tachograph_counters::Status;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::sinks::JsonSink;
+use tachograph_flow::{InZone, SideBySide, Union, UnionScan, run};
+
+use crate::made::{SECOND, Samples, Table, all, cells, sample};
+
+#[test]
+fn a_group_that_a_sample_lacks_is_marked_and_not_absent() {
+    let mut x = Table::new("M", "X", &["C"]);
+    let mut y = Table::new("M", "Y", &["C"]);
+    let mut samples =
+        vec![sample(0, vec![x.group(&[("a", &[(1, 0)])])]), sample(1, vec![y.group(&[("b", &[(2, 0)])])])];
+    samples[1].log = 1;
+    let mut scan = UnionScan::default();
+    run(&mut Samples::new(samples.clone()), &mut scan, || {}).expect("no error");
+    let out = all(Union::scanned(Samples::new(samples), &scan));
+    assert_eq!(out[0].groups.len(), 2);
+    assert_eq!((cells(&out[0]), cells(&out[1])), (vec!["a.C=1".to_owned()], vec!["b.C=2".to_owned()]));
+    assert_eq!(out[0].groups[1].status, Status::ITEM_NOT_VALIDATED);
+    assert_eq!(out[1].groups[0].status, Status::ITEM_NOT_VALIDATED);
+}
+
+#[test]
+fn names_of_sets_and_counters_compare_without_case() {
+    let mut upper = Table::new("SRV", "Memory", &["Pages/sec"]);
+    let mut lower = Table::new("srv", "memory", &["pages/sec"]);
+    let mut samples = vec![
+        sample(0, vec![upper.group(&[("", &[(1, 0)])])]),
+        sample(1, vec![lower.group(&[("", &[(2, 0)])])]),
+    ];
+    samples[1].log = 1;
+    let mut scan = UnionScan::default();
+    run(&mut Samples::new(samples), &mut scan, || {}).expect("no error");
+    assert_eq!(scan.groups().len(), 1);
+    assert_eq!(scan.groups()[0].set.counters.len(), 1);
+}
+
+#[test]
+fn one_zone_for_all_keeps_the_moments() {
+    let mut table = Table::new("M", "X", &["C"]);
+    let mut samples = vec![sample(0, vec![table.group(&[("a", &[(1, 0)])])])];
+    samples[0].groups[0].read_at = samples[0].at.local();
+    let out = all(InZone::new(Samples::new(samples.clone()), TimeZone::fixed("There", -60)));
+    assert_eq!(out[0].at.utc, samples[0].at.utc);
+    assert_eq!(out[0].at.bias_minutes, -60);
+    assert_eq!(out[0].groups[0].read_at, out[0].at.local());
+}
+
+#[test]
+fn machines_side_by_side_follow_the_first_clock() {
+    let mut lead = Table::new("L", "X", &["C"]);
+    let mut other = Table::new("R", "X", &["C"]);
+    let leader = [0, 10, 20, 30].map(|at| sample(at, vec![lead.group(&[("l", &[(at, 0)])])]));
+    // Nearest earlier within 5 s: 8 for 10, 16 for 20; 24 is too early for 30.
+    let follower = [8, 16, 24, 31].map(|at| sample(at, vec![other.group(&[("r", &[(at, 0)])])]));
+    let stage =
+        SideBySide::new(Box::new(Samples::new(leader)), vec![Box::new(Samples::new(follower))], 10 * SECOND);
+    let left_out = stage.left_out();
+    let rows: Vec<_> = all(stage).iter().map(cells).collect();
+    assert_eq!(rows, [vec!["l.C=0"], vec!["l.C=10", "r.C=8"], vec!["l.C=20", "r.C=16"], vec!["l.C=30"]]);
+    assert_eq!(left_out.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
+#[test]
+fn instances_that_differ_in_case_have_keys_of_their_own() {
+    let mut table = Table::new("M", "Process", &["C"]);
+    let samples = vec![sample(0, vec![table.group(&[("w3wp", &[(1, 0)]), ("W3WP", &[(2, 0)])])])];
+    let mut scan = UnionScan::default();
+    run(&mut Samples::new(samples.clone()), &mut scan, || {}).expect("no error");
+    let mut out = Vec::new();
+    run(&mut Samples::new(samples), &mut JsonSink::new(&mut out, &scan), || {}).expect("no error");
+    let text = String::from_utf8(out).expect("UTF-8");
+    assert!(text.contains(r#""\\\\M\\Process(w3wp)\\C":1,"\\\\M\\Process(W3WP)\\C":2"#), "{text}");
+}
