@@ -207,7 +207,7 @@ fn counter_type() -> impl Strategy<Value = T> {
     prop_oneof![
         any::<u32>().prop_map(T),
         named.clone(),
-        (named, 0..32).prop_map(|(named, bit)| T(named.0 ^ 1 << bit)),
+        (named, 0u32..32).prop_map(|(named, bit)| T(named.0 ^ (1u32 << bit))),
     ]
     .prop_filter("not a base, nor formatted already", |kind| !kind.is_base() && *kind != T::DOUBLE_RAW)
 }

@@ -61,7 +61,7 @@ impl std::hash::Hash for Label {
     }
 }
 
-/// Most series that statistics are kept of: about 1 GB of them.
+/// Most series that statistics are kept of: about 1.5 GB of them.
 const MAX_SERIES: usize = 1 << 20;
 
 struct Tracked {
