@@ -129,3 +129,20 @@ fn cut_in_two_and_put_together_again() {
         }
     }
 }
+
+#[test]
+fn the_example_of_the_readme_is_what_is_printed() {
+    let Some(log) = corpus("BasicPerfCounters.blg") else { return };
+    let folder = Folder::new();
+    folder.write("server.blg", std::fs::read(log).expect("a log of the corpus"));
+    let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let example = readme.split("```").nth(1).expect("a fenced block");
+    let (list, stats) = example.split_once("\n\n$ tacho stats").expect("two commands");
+    let (list, _) = list.split_once("  ...").expect("the beginning of what is printed");
+    let list = list.strip_prefix("console\n$ tacho list server.blg\n").expect("a command");
+    assert!(folder.prints(["list", "server.blg"]).starts_with(list), "{list}");
+    let paths = [r"\PhysicalDisk(*)\Avg. Disk Bytes/*", r"\Processor(_Total)\*"];
+    let printed = folder.prints(["stats", "server.blg", "-c", paths[0], paths[1]]);
+    assert_eq!(stats, format!(" server.blg -c '{}' '{}'\n{printed}", paths[0], paths[1]));
+}

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use tachograph_counters::path::split_index;
 use tachograph_counters::set::{Instance, InstanceTable};
 
 use super::MAX_INSTANCES;
@@ -73,31 +74,9 @@ impl Numbering {
     }
 }
 
-/// Splits `svchost#3` into name and index. Names such as `Adapter #2`, with a blank before the `#`, stay whole: that is
-/// how Windows names its second adapter of a kind.
-fn split_index(text: &str) -> (&str, u32) {
-    let Some((name, digits)) = text.rsplit_once('#') else { return (text, 0) };
-    let counts = !name.is_empty()
-        && !name.ends_with(' ')
-        && !digits.starts_with('0')
-        && digits.bytes().all(|byte| byte.is_ascii_digit());
-    match digits.parse() {
-        Ok(index) if counts => (name, index),
-        _ => (text, 0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_number_that_a_recorder_would_write_is_an_index() {
-        assert_eq!(split_index("svchost#3"), ("svchost", 3));
-        for whole in ["svchost", "svchost#0", "a#03", "Adapter #2", "#4", "x#", "x#1a", "x#99999999999"] {
-            assert_eq!(split_index(whole), (whole, 0));
-        }
-    }
 
     #[test]
     fn repeated_names_are_numbered_and_never_given_out_twice() {
