@@ -132,9 +132,9 @@ where
     let mut start = Vec::new();
     (&mut stream).take(128).read_to_end(&mut start).map_err(LogError::io)?;
     stream.rewind().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotSeekable => {
-            LogError::not_a_log("a log cannot be read from a pipe, since it is read more than once: save it to a file")
-        }
+        std::io::ErrorKind::NotSeekable => LogError::not_a_log(
+            "a log cannot be read from a pipe, since it is read more than once: save it to a file",
+        ),
         _ => LogError::io(error),
     })?;
     if start.is_empty() {

@@ -166,7 +166,7 @@ pub(crate) struct SelectionArguments {
     /// Up to this time, which does not belong to the window any more.
     #[arg(short, long, value_name = "TIME")]
     end: Option<String>,
-    /// Options from a file: a line [option], then its value (-config).
+    /// Options from a file: a line `[option]`, then its value (-config).
     #[arg(long = "config", value_name = "FILE")]
     _config: Option<PathBuf>,
 }
