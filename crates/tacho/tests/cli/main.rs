@@ -11,8 +11,11 @@ mod files;
 mod hexadecimal;
 mod instances;
 mod list;
+mod long;
 mod machines;
 mod made;
+#[path = "../../../flow/benches/made/mod.rs"]
+mod made_log;
 mod merged;
 mod output;
 mod path_files;
