@@ -1,0 +1,181 @@
+//! Which counters are asked for, and what became of each path.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::set::{CounterSet, Instance, Instances};
+use tachograph_counters::wildcard::closest;
+
+/// Counter paths, and what became of them: which ones matched, and what there was to match.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    pub(crate) patterns: Arc<[PathPattern]>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    matched: Vec<bool>,
+    machines: BTreeSet<String>,
+    /// Counter sets met, by name.
+    sets: BTreeMap<String, KnownSet>,
+}
+
+/// What was met of a counter set, to say what there is instead of what was asked for.
+#[derive(Debug, Default)]
+struct KnownSet {
+    english_name: Option<String>,
+    has_instances: bool,
+    /// The counters' names and, where they differ, their English ones.
+    counters: BTreeSet<String>,
+    /// Instances met while a path was looking for one, at most [`MAX_INSTANCES`].
+    instances: BTreeSet<String>,
+}
+
+/// Processes that come and go for months must not fill the memory for the sake of one message.
+const MAX_INSTANCES: usize = 10_000;
+
+impl Selection {
+    /// A selection; without patterns it takes everything.
+    pub fn new(patterns: Vec<PathPattern>) -> Self {
+        let state = State { matched: vec![false; patterns.len()], ..Default::default() };
+        Self { patterns: patterns.into(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Whether everything is taken.
+    pub fn is_everything(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// How many paths there are.
+    pub fn len(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Whether there is no path, which means that everything is taken.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// The paths that nothing matched so far, each with what there is instead where something is near.
+    pub fn unmatched(&self) -> Vec<(String, Option<String>)> {
+        let state = self.lock();
+        self.patterns
+            .iter()
+            .zip(&state.matched)
+            .filter(|(_, matched)| !**matched)
+            .map(|(pattern, _)| (pattern.to_string(), state.advice(pattern)))
+            .collect()
+    }
+
+    /// Whether no sample came by at all, so that nothing could match.
+    pub fn met_nothing(&self) -> bool {
+        self.lock().sets.is_empty()
+    }
+
+    /// Whether a counter of this instance may be taken.
+    pub(crate) fn concerns(&self, set: &CounterSet, instance: &Instance) -> bool {
+        let takes =
+            |pattern: &PathPattern| names_set(pattern, set) && takes_row(pattern, set, instance.label());
+        self.is_everything() || self.patterns.iter().any(takes)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note_set(&self, set: &CounterSet) {
+        let mut state = self.lock();
+        if !set.machine.is_empty() {
+            state.machines.insert(set.machine.to_string());
+        }
+        let known = state.sets.entry(set.name.to_string()).or_default();
+        known.english_name = set.english_name.as_ref().map(ToString::to_string);
+        known.has_instances |= set.has_instances;
+        for counter in &set.counters {
+            known.counters.insert(counter.name.to_string());
+            known.counters.extend(counter.english_name.as_ref().map(ToString::to_string));
+        }
+        known.instances.extend(set.instance.as_ref().map(|instance| instance.label().to_owned()));
+    }
+
+    /// Notes the instances that there are while one of the paths has found none.
+    pub(crate) fn note_instances(&self, patterns: &[usize], set: &CounterSet, instances: &Instances) {
+        let mut state = self.lock();
+        if patterns.iter().all(|&number| state.matched.get(number) == Some(&true)) {
+            return;
+        }
+        if let Some(known) = state.sets.get_mut(&*set.name)
+            && known.instances.len() < MAX_INSTANCES
+        {
+            known.instances.extend(instances.iter().map(|instance| instance.label().to_owned()));
+        }
+    }
+
+    pub(crate) fn note_match(&self, number: usize) {
+        if let Some(matched) = self.lock().matched.get_mut(number) {
+            *matched = true;
+        }
+    }
+}
+
+impl State {
+    fn advice(&self, pattern: &PathPattern) -> Option<String> {
+        let path = pattern.path();
+        if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
+            let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();
+            return Some(match machines.as_slice() {
+                [] => "the log names no machine: leave it out of the path".to_owned(),
+                _ => format!("the log is of {}", machines.join(", ")),
+            });
+        }
+        let mut sets = self.sets.iter();
+        let set = sets.find(|(name, set)| {
+            pattern.matches_set(name)
+                || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name))
+        });
+        let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
+            let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
+            let near = closest(&path.set, self.sets.keys().map(String::as_str).chain(english))?;
+            return Some(format!("did you mean the counter set '{near}'?"));
+        };
+        if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
+            return Some(match closest(&path.counter, counters.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean the counter '{near}'?"),
+                None => format!("'{name}' has no counter '{}'", path.counter),
+            });
+        }
+        match (&path.instance, has_instances) {
+            (None, true) => {
+                Some(format!(r"'{name}' has instances: write '\{name}(*)\{}' for all of them", path.counter))
+            }
+            (Some(_), false) => Some(format!(r"'{name}' has no instances: write '\{name}\{}'", path.counter)),
+            (Some(wanted), true) => {
+                let wanted = wanted.as_str();
+                if instances.iter().any(|instance| pattern.matches_instance(Some(instance))) {
+                    return Some(format!("'{name}({wanted})' has other counters there"));
+                }
+                let is_literal = pattern.instance().is_none_or(|instance| instance.is_literal());
+                let names = instances.iter().map(String::as_str).filter(|_| is_literal);
+                Some(match closest(wanted, names) {
+                    Some(near) => format!("did you mean the instance '{near}'?"),
+                    None => format!("'{name}' has no instance '{wanted}'"),
+                })
+            }
+            (None, false) => None,
+        }
+    }
+}
+
+/// Whether a pattern is for this set of this machine, under its own or its English name.
+pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
+    pattern.matches_machine(&set.machine)
+        && (pattern.matches_set(&set.name)
+            || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name)))
+}
+
+/// Whether a pattern takes the instance of this label.
+pub(crate) fn takes_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
+    pattern.matches_instance(set.has_instances.then_some(label))
+}
