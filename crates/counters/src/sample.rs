@@ -105,6 +105,18 @@ impl Group {
 }
 
 impl Sample {
+    /// Takes over what `other` says of itself as a whole: everything but the groups.
+    pub fn take_head(&mut self, other: &Self) {
+        let groups = std::mem::take(&mut self.groups);
+        *self = Self {
+            groups,
+            at: other.at,
+            is_baseline: other.is_baseline,
+            log: other.log,
+            boot_time: other.boot_time,
+        };
+    }
+
     /// When the machine of one of the groups was started, UTC; 0 where unknown.
     pub fn boot_time_of(&self, group: &Group) -> FileTime {
         if group.boot_time.0 != 0 { group.boot_time } else { self.boot_time }

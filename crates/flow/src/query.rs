@@ -96,28 +96,27 @@ impl LogQuery {
     ///
     /// When a log cannot be opened or read.
     pub fn table(&self, mut each: impl FnMut(&[LogReport])) -> Result<(UnionScan, Pipeline), FlowError> {
-        let mut stretches = self.stretches()?;
         let mut scan = UnionScan::default();
         // Every machine is scanned by itself: also what fits into no row has its columns.
-        let mut chosen = Vec::new();
-        for stretch in stretches.drain(..) {
+        let mut scanned = Vec::new();
+        for stretch in self.stretches()? {
             let known = scan.groups().len();
             let mut pipeline = self.written_stretch(&stretch)?;
             let reports = pipeline.reports.clone();
             run(&mut *pipeline.source, &mut scan, || each(&reports))?;
-            let rows = scan.take_rows();
-            // A machine of which nothing was chosen gives no rows, unless it is the only one.
-            if scan.groups().len() > known || chosen.is_empty() {
-                if scan.groups().len() > known && known == 0 {
-                    chosen.clear();
-                }
-                chosen.push((stretch, rows));
-            }
+            scanned.push((stretch, scan.take_rows(), scan.groups().len() > known));
         }
-        let mut rows = chosen.iter_mut().map(|(_, rows)| std::mem::take(rows));
-        scan.set_rows(rows.next().unwrap_or_default());
-        drop(rows);
-        let stretches: Vec<_> = chosen.into_iter().map(|(stretch, _)| stretch).collect();
+        // A machine of which nothing was chosen gives no rows, unless that holds for all of them.
+        if scanned.iter().any(|(_, _, is_chosen)| *is_chosen) {
+            scanned.retain(|(_, _, is_chosen)| *is_chosen);
+        }
+        let mut stretches = Vec::new();
+        for (stretch, rows, _) in scanned {
+            if stretches.is_empty() {
+                scan.set_rows(rows);
+            }
+            stretches.push(stretch);
+        }
         let interval = scan.typical_interval().unwrap_or_default();
         let mut pipeline = self.side_by_side(&stretches, interval)?;
         pipeline.source = Box::new(Union::scanned(pipeline.source, &scan));

@@ -55,10 +55,7 @@ impl<S: Source> Source for Select<S> {
         if !self.source.next(&mut self.whole)? {
             return Ok(false);
         }
-        sample.at = self.whole.at;
-        sample.is_baseline = self.whole.is_baseline;
-        sample.log = self.whole.log;
-        sample.boot_time = self.whole.boot_time;
+        sample.take_head(&self.whole);
         self.choices.truncate(self.whole.groups.len());
         let mut count = 0;
         for (number, group) in self.whole.groups.iter_mut().enumerate() {

@@ -306,10 +306,7 @@ impl<S: Source> Source for Union<S> {
         if places.iter().any(|(_, place)| *place >= self.sets.len()) {
             return Err(FlowError::NewGroups);
         }
-        sample.at = self.inner.at;
-        sample.is_baseline = self.inner.is_baseline;
-        sample.log = self.inner.log;
-        sample.boot_time = self.inner.boot_time;
+        sample.take_head(&self.inner);
         sample.groups.truncate(self.sets.len());
         for (number, set) in self.sets.iter().enumerate() {
             if number == sample.groups.len() {

@@ -259,16 +259,22 @@ impl Sink for StatisticsSink {
             }
             if !Arc::ptr_eq(&slot.instances, &group.instances) {
                 let number = slot.number;
+                let mut is_full = false;
                 slot.follow(group, series, |key, column, instance, series| {
+                    // Before they are made: one sample can hold more of them than there is memory for.
+                    if series.len() >= MAX_SERIES && !by_key.contains_key(&key) {
+                        is_full = true;
+                        return None;
+                    }
                     let found = *by_key.entry(key).or_insert_with(|| {
                         series.push(Tracked::new(&group.set, column, instance, options.intervals));
                         series.len() as u32 - 1
                     });
                     series[found as usize].claim(sample.log, number).then_some(found)
                 });
-            }
-            if series.len() > MAX_SERIES {
-                return Err(FlowError::TooManyCounters { most: MAX_SERIES });
+                if is_full {
+                    return Err(FlowError::TooManyCounters { most: MAX_SERIES });
+                }
             }
             if sample.is_baseline {
                 slot.add_baseline(group, sample, series);
