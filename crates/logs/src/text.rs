@@ -8,6 +8,7 @@
 //! What a text log holds is formatted: counter types, raw values and clocks are gone, and nothing but arithmetic
 //! averages can be made of it. Sources: logs that Windows wrote; "Working with Log Files" (Windows SDK).
 
+mod append;
 mod cell;
 mod column;
 mod decoder;
@@ -17,6 +18,7 @@ pub mod number;
 mod reader;
 mod writer;
 
+pub use append::SetLength;
 pub use decoder::TextEncoding;
 pub use header::UNKNOWN_ZONE;
 pub use reader::TextReader;

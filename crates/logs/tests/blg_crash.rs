@@ -2,48 +2,35 @@
 
 mod made;
 
-use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::rc::Rc;
 
-use made::rewritten::samples_of;
+use made::recorder::{Recorder, place};
+use made::rewritten::{options_with, samples_of, varied_samples};
 use made::shown::{read, try_read};
-use made::{Entry, Made, multi, single};
+use made::{Entry, Made};
 use tachograph_counters::sample::Sample;
-use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::LogWriter;
-use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::blg::BlgWriter;
 
 const LOG: &str = "TACHO_TEST_CRASH_LOG";
-
-/// Samples that differ in length: `count` times one single and up to 30 instances.
-fn samples(count: i64) -> Vec<Sample> {
-    let names: Vec<_> = (0..30).map(|n| format!("instance {n}")).collect();
-    let mut made = Made::new(0x10000);
-    made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
-    for n in 0..count {
-        let rows: Vec<_> =
-            names.iter().take((n * 7 % 31) as usize).map(|name| (name.as_str(), n, -1)).collect();
-        made.sample(n, &[single(n, n, -1), multi(n, &rows)]);
-    }
-    samples_of(&made.file())
-}
-
-fn options(buffer_bytes: usize) -> BlgWriterOptions {
-    BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(TimeZone::utc()) }
-}
+/// Length of a circular log with buffers of 1,024 bytes.
+const RING: u64 = 20 * 1024;
 
 /// Not a test by itself: what the killed process does.
 #[test]
 fn the_process_to_be_killed() {
     let Some(path) = std::env::var_os(LOG) else { return };
-    let buffer_bytes = if path.to_string_lossy().ends_with("0.blg") { 1024 } else { 0x10000 };
-    let samples = samples(400);
+    let name = path.to_string_lossy();
+    let mut options = options_with(if name.ends_with("0.blg") { 1024 } else { 0x10000 });
+    if name.contains("ring") {
+        options.circular_bytes = Some(if options.buffer_bytes == 1024 { RING } else { 64 * RING });
+    }
+    let samples = varied_samples(400);
     let out = File::create(Path::new(&path)).expect("a writable folder");
-    let mut writer = BlgWriter::new(out, options(buffer_bytes)).expect("options");
+    let mut writer = BlgWriter::new(out, options).expect("options");
     let mut stdout = std::io::stdout();
     for number in 1.. {
         writer.write(&samples[number % samples.len()]).expect("written");
@@ -53,74 +40,68 @@ fn the_process_to_be_killed() {
     }
 }
 
+/// Kills the recorder somewhere after the sample of this number; gives the number that it flushed last, and its log.
+fn killed(name: &str, least: u64) -> (u64, Vec<u8>) {
+    let tests = std::env::current_exe().expect("this binary");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut child = Command::new(&tests)
+        .args(["--exact", "the_process_to_be_killed", "--nocapture"])
+        .env(LOG, &path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("this binary runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut flushed = 0;
+    let mut hear = |line: Option<std::io::Result<String>>| match line {
+        Some(Ok(line)) => {
+            flushed = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).unwrap_or(flushed);
+            Some(flushed)
+        }
+        _ => None,
+    };
+    while hear(lines.next()).is_some_and(|flushed| flushed < least) {}
+    child.kill().expect("a running child");
+    child.wait().expect("a child");
+    while hear(lines.next()).is_some() {}
+    assert!(flushed >= least, "the child ended early");
+    let file = std::fs::read(&path).expect("the log");
+    std::fs::remove_file(&path).expect("the log");
+    (flushed, file)
+}
+
 #[test]
 fn killed_at_any_moment() {
-    let samples = samples(400);
+    let samples = varied_samples(400);
     let expected: Vec<_> = samples.iter().map(made::shown::show).collect();
-    let tests = std::env::current_exe().expect("this binary");
     for round in 0..20_u64 {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-{round}.blg"));
-        let mut child = Command::new(&tests)
-            .args(["--exact", "the_process_to_be_killed", "--nocapture"])
-            .env(LOG, &path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("this binary runs");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut flushed = 0;
-        let mut hear = |line: Option<std::io::Result<String>>| match line {
-            Some(Ok(line)) => {
-                flushed = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).unwrap_or(flushed);
-                Some(flushed)
-            }
-            _ => None,
-        };
-        // It is killed somewhere after the sample of this number.
-        let least = 1 + round * round * 7 % 331;
-        while hear(lines.next()).is_some_and(|flushed| flushed < least) {}
-        child.kill().expect("a running child");
-        child.wait().expect("a child");
-        while hear(lines.next()).is_some() {}
-        assert!(flushed >= least, "the child ended early");
-
-        let shown = read(&std::fs::read(&path).expect("the log"));
+        let (flushed, file) = killed(&format!("crash-{round}.blg"), 1 + round * round * 7 % 331);
+        let shown = read(&file);
         assert!(shown.samples.len() as u64 >= flushed, "{} of {flushed} samples", shown.samples.len());
         assert!(shown.samples.len() as u64 <= flushed + 2, "no more than was written");
         for (number, sample) in shown.samples.iter().enumerate() {
             assert_eq!(*sample, expected[(number + 1) % expected.len()]);
         }
-        std::fs::remove_file(&path).expect("the log");
     }
 }
 
-/// Where in the file, and which bytes.
-type Written = (u64, Vec<u8>);
-
-/// Keeps every write. Shared, so that it can be looked at while the writer has it.
-#[derive(Clone, Default)]
-struct Recorder {
-    at: u64,
-    writes: Rc<RefCell<Vec<Written>>>,
-}
-
-impl Write for Recorder {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.writes.borrow_mut().push((self.at, bytes.to_vec()));
-        self.at += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Recorder {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        let SeekFrom::Start(at) = to else { panic!("the writer knows where it is") };
-        self.at = at;
-        Ok(at)
+#[test]
+fn killed_at_any_moment_in_a_ring() {
+    let samples = varied_samples(400);
+    let expected: Vec<_> = samples.iter().map(made::shown::show).collect();
+    for round in 0..20_u64 {
+        let (flushed, file) = killed(&format!("crash-ring-{round}.blg"), 300 + round * round * 7 % 331);
+        assert!(file.len() as u64 <= 64 * RING);
+        let shown = read(&file);
+        // A run of samples without a gap, up to the one flushed last or those being written then.
+        let last = (flushed..=flushed + 2)
+            .rev()
+            .find(|&last| shown.samples.last() == Some(&expected[last as usize % expected.len()]));
+        let last = last.unwrap_or_else(|| panic!("{flushed} is not there: {shown:?}"));
+        for (back, sample) in shown.samples.iter().rev().enumerate() {
+            assert_eq!(*sample, expected[(last as usize - back) % expected.len()]);
+        }
+        assert!(shown.samples.len() >= 8, "{}", shown.samples.len());
     }
 }
 
@@ -130,16 +111,16 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
     let recorder = Recorder::default();
     // For each sample: how many writes had been made when it was flushed.
     let mut flushed = Vec::new();
-    let mut writer = BlgWriter::new(recorder.clone(), options(1024)).expect("options");
+    let mut writer = BlgWriter::new(recorder.clone(), options_with(1024)).expect("options");
     for sample in samples {
         writer.write(sample).expect("written");
         if flushes {
             writer.flush().expect("flushed");
-            flushed.push(recorder.writes.borrow().len());
+            flushed.push(recorder.writes().len());
         }
     }
     writer.finish().expect("finished");
-    let writes = recorder.writes.borrow();
+    let writes = recorder.writes();
 
     let mut file: Vec<u8> = Vec::new();
     let whole = {
@@ -172,20 +153,11 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
     }
 }
 
-fn place(file: &mut Vec<u8>, at: u64, bytes: &[u8]) {
-    let end = at as usize + bytes.len();
-    if file.len() < end {
-        // As a file system does where a writer leaves a gap.
-        file.resize(end, 0);
-    }
-    file[at as usize..end].copy_from_slice(bytes);
-}
-
 #[test]
 fn cut_after_every_byte_of_multi_records() {
     // The 5th and 9th samples take several parts over several buffers.
-    cut_everywhere(&samples(11), true);
-    cut_everywhere(&samples(11), false);
+    cut_everywhere(&varied_samples(11), true);
+    cut_everywhere(&varied_samples(11), false);
 }
 
 #[test]
@@ -203,10 +175,10 @@ fn cut_after_every_byte_of_block_records() {
 
 #[test]
 fn a_log_that_was_never_finished_is_whole_up_to_its_flush() {
-    let samples = samples(50);
+    let samples = varied_samples(50);
     for buffer_bytes in [1024, 0x10000] {
         let mut file = Cursor::new(Vec::new());
-        let mut writer = BlgWriter::new(&mut file, options(buffer_bytes)).expect("options");
+        let mut writer = BlgWriter::new(&mut file, options_with(buffer_bytes)).expect("options");
         for sample in &samples {
             writer.write(sample).expect("written");
         }

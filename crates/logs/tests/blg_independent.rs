@@ -2,6 +2,7 @@
 
 mod made;
 
+use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, TitleIndexes};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, RawValue, Status};
-use tachograph_logs::blg::BlgWriterOptions;
+use tachograph_logs::LogWriter;
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 
 /// What the Python decoder prints of a file; `None`, with a notice, where there is no Python.
 fn decoded(file: &[u8], name: &str) -> Option<Vec<String>> {
@@ -155,6 +157,33 @@ fn singles_and_multis() {
     for buffer_bytes in [1024, 0x10000] {
         let file = write(&samples, BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(zone()) });
         check(&file, &samples, &format!("multi-{buffer_bytes}.blg"));
+    }
+}
+
+#[test]
+fn circular_and_appended() {
+    let column = Arc::new(set("Column", Extent::Column, &[CounterType::TIMER_100NS]));
+    let samples = samples(|number, at| vec![group(&column, &instances(number), at)]);
+    for (buffer_bytes, buffers) in [(1024, 8), (1024, 11), (1536, 12), (0x10000, 5)] {
+        let mut options = BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(zone()) };
+        options.circular_bytes = Some(buffers * buffer_bytes as u64);
+        let file = write(&samples, options);
+        let left = samples_of(&file).len();
+        assert!(left == 40 || left < 30, "{left} are left of {buffers} buffers");
+        check(&file, &samples[40 - left..], &format!("circular-{buffer_bytes}-{buffers}.blg"));
+    }
+    for buffer_bytes in [1024, 0x10000] {
+        let options = BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(zone()) };
+        let frequency = options.performance_frequency;
+        let mut file = Cursor::new(write(&samples[..15], options));
+        for part in [15..16, 16..40] {
+            let mut writer = BlgWriter::append(&mut file, frequency).expect("a log");
+            for sample in &samples[part] {
+                writer.write(sample).expect("written");
+            }
+            writer.finish().expect("finished");
+        }
+        check(file.get_ref(), &samples, &format!("appended-{buffer_bytes}.blg"));
     }
 }
 

@@ -38,10 +38,14 @@ def text(data, at):
 
 
 def events(data):
-    """Type, time and payload of each logical event, parts joined."""
+    """Type, time and payload of each logical event, parts joined; one with a missing part is dropped."""
     size = u32(data, 0)
     joined = b""
-    for start in range(size, len(data), size):
+    before = (0, 0)
+    starts = list(range(size, len(data), size))
+    if u32(data, 0x48 + 0x20 + 0x20) & 2:
+        starts.sort(key=lambda start: i64(data, start + 0x18))
+    for start in starts:
         used = u32(data, start + 0x30)
         at = 0x48
         while at < used:
@@ -51,7 +55,9 @@ def events(data):
             if event[0x18:0x28] == PDH:
                 part, parts = u32(event, 0x40), u32(event, 0x44)
                 joined = (joined if part > 1 else b"") + event[0x48:length]
-                if part == parts:
+                is_next = part == 1 or before == (part - 1, parts)
+                before = (part if is_next else 0, parts)
+                if part == parts and is_next:
                     yield event[4], i64(event, 0x10), joined
             at += (length + 7) // 8 * 8
         assert data[start + used : start + size] == b"\xff" * (size - used), "filler"

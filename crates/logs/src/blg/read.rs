@@ -13,14 +13,16 @@ mod rows;
 mod schema;
 
 use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::CounterSet;
 use zerocopy::FromBytes;
 
 use super::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, is_buffer_size};
 use super::raw::event::{CATALOGUE, COUNTER_LIST, EventHeader, Marks, NAME_TABLE, SAMPLE};
-use super::raw::header::{LogfileHeader, MODE_CIRCULAR};
+use super::raw::header::{LogfileHeader, MODE_CIRCULAR, MODE_SEQUENTIAL};
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
 use crate::{Format, LogFacts, LogReader};
@@ -52,6 +54,24 @@ pub struct BlgReader<R> {
     part: u32,
     /// When the machine was started, or 0.
     boot_time: FileTime,
+    /// The GUID that the events name.
+    guid: Option<[u8; 16]>,
+    has_catalogue: bool,
+}
+
+/// What a writer must know of a log to go on with it.
+pub(super) struct Survey {
+    pub(super) header: LogfileHeader,
+    /// The descriptions of the groups, in order.
+    pub(super) sets: Vec<Arc<CounterSet>>,
+    /// Whether the counter list is damaged, so that there are more.
+    pub(super) is_partial: bool,
+    pub(super) guid: Option<[u8; 16]>,
+    pub(super) has_catalogue: bool,
+    pub(super) file_bytes: u64,
+    pub(super) buffer_bytes: usize,
+    /// The latest moment of a sample.
+    pub(super) last: Option<Moment>,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -82,7 +102,8 @@ impl<R: Read + Seek> BlgReader<R> {
         (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
         let (header, damage) = header::read(&mut first)?;
         let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize);
-        if header.start.log_file_mode.get() & MODE_CIRCULAR != 0 {
+        // Of a mode that is neither, the sequence numbers say most; in a sequential log they rise.
+        if header.start.log_file_mode.get() & (MODE_CIRCULAR | MODE_SEQUENTIAL) != MODE_SEQUENTIAL {
             buffers.sort_by_sequence()?;
         }
         let boot_time = header.end.boot_time.get();
@@ -103,6 +124,8 @@ impl<R: Read + Seek> BlgReader<R> {
             previous_utc: None,
             part: 0,
             boot_time: FileTime(boot_time),
+            guid: None,
+            has_catalogue: false,
         };
         reader.find_counter_list()?;
         if let Some(problem) = damage {
@@ -114,6 +137,48 @@ impl<R: Read + Seek> BlgReader<R> {
     /// The header event: what the recorder said of itself.
     pub fn header(&self) -> &LogfileHeader {
         &self.header
+    }
+
+    /// Reads all that is left, and says what there is.
+    pub(super) fn survey(mut self) -> Result<Survey, LogError> {
+        let mut sample = Sample::default();
+        let mut last: Option<Moment> = None;
+        while self.advance(&mut sample)? {
+            last = last.max(Some(sample.at));
+        }
+        Ok(Survey {
+            sets: self.schema.sets().cloned().collect(),
+            is_partial: self.schema.is_partial(),
+            guid: self.guid,
+            has_catalogue: self.has_catalogue,
+            file_bytes: self.facts.file_bytes,
+            buffer_bytes: self.events.buffers().buffer_bytes(),
+            header: self.header,
+            last,
+        })
+    }
+
+    fn advance(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        while let Some(event) = self.events.next(&mut self.problems)? {
+            self.guid = Some(event.log_guid);
+            match event.kind {
+                SAMPLE => {
+                    if self.take_sample(&event, sample) {
+                        return Ok(true);
+                    }
+                }
+                COUNTER_LIST => self.take_list(),
+                NAME_TABLE => self.names.add(self.events.payload()),
+                // The catalogue says nothing that the samples do not say.
+                CATALOGUE => self.has_catalogue = true,
+                other => {
+                    let problem =
+                        Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
+                    self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Reads up to the first counter list, wherever it is (in a circular log samples may stand before it), and goes back
@@ -204,25 +269,7 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
     }
 
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
-        while let Some(event) = self.events.next(&mut self.problems)? {
-            match event.kind {
-                SAMPLE => {
-                    if self.take_sample(&event, sample) {
-                        return Ok(true);
-                    }
-                }
-                COUNTER_LIST => self.take_list(),
-                NAME_TABLE => self.names.add(self.events.payload()),
-                // The catalogue says nothing that the samples do not say.
-                CATALOGUE => {}
-                other => {
-                    let problem =
-                        Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
-                    self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
-                }
-            }
-        }
-        Ok(false)
+        self.advance(sample)
     }
 
     fn problems(&self) -> &Problems {

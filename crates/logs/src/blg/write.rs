@@ -1,10 +1,13 @@
-//! Writing a BLG in the form of Windows 8 and later: 64-bit, sequential.
+//! Writing a BLG in the form of Windows 8 and later: 64-bit, sequential or circular.
 
+mod append;
 mod block;
 mod buffers;
 mod catalogue;
+mod header;
 mod list;
 mod records;
+mod ring;
 
 use std::collections::HashSet;
 use std::io::{Seek, Write};
@@ -21,10 +24,11 @@ use super::raw::list::MAX_ENTRIES;
 use super::raw::record::{KIND_SAMPLE, RecordHead};
 use crate::LogWriter;
 use crate::error::LogError;
+use append::Resumed;
 use buffers::BufferWriter;
 use catalogue::Catalogue;
 use list::NameTables;
-use records::GroupEncoder;
+use records::{GroupEncoder, LocalTimes};
 
 /// What a new BLG says of itself.
 #[derive(Clone, Debug)]
@@ -41,6 +45,9 @@ pub struct BlgWriterOptions {
     pub buffer_bytes: usize,
     /// The GUID that names the log; a random one when absent.
     pub guid: Option<[u8; 16]>,
+    /// Makes the log circular: its file never becomes longer than this, and new samples take the place of the oldest.
+    /// Counted in whole buffers; the names and the counter list stay.
+    pub circular_bytes: Option<u64>,
 }
 
 impl BlgWriterOptions {
@@ -53,6 +60,7 @@ impl BlgWriterOptions {
             file_name: String::new(),
             buffer_bytes: 0x10000,
             guid: None,
+            circular_bytes: None,
         }
     }
 }
@@ -63,10 +71,13 @@ impl BlgWriterOptions {
 /// [`Extent::Value`] become single records, of [`Extent::Column`] multi records, of [`Extent::Table`] block records.
 ///
 /// A log is readable at any moment up to the last sample before a [`flush`](LogWriter::flush) or a full buffer, also
-/// when the process is killed; [`finish`](LogWriter::finish) completes the header.
+/// when the process is killed; [`finish`](LogWriter::finish) completes the header. In the steady state (the same
+/// descriptions and instances as before) nothing is allocated, and a flush makes two writes.
 pub struct BlgWriter<W> {
     out: BufferWriter<W>,
     encoders: Vec<GroupEncoder>,
+    /// Whether what stands before the first sample is written.
+    is_begun: bool,
     names: NameTables,
     catalogue: Option<Catalogue>,
     payload: Vec<u8>,
@@ -75,6 +86,10 @@ pub struct BlgWriter<W> {
     boot_times: Vec<FileTime>,
     /// Numbers of the logs that samples came from.
     logs: HashSet<u32>,
+    /// The zone of a log that was there before: its local times are the log's, not the samples'.
+    zone: Option<TimeZone>,
+    /// What such a log ended with, until the first sample behind it.
+    resumed: Option<Resumed>,
 }
 
 impl<W: Write + Seek> BlgWriter<W> {
@@ -82,25 +97,49 @@ impl<W: Write + Seek> BlgWriter<W> {
     ///
     /// # Errors
     ///
-    /// When writing fails, or the options cannot be written.
+    /// When writing fails, or the options cannot be written; "unsupported" when a circular log is to be smaller than five
+    /// buffers.
     pub fn new(out: W, options: BlgWriterOptions) -> Result<Self, LogError> {
         if !u32::try_from(options.buffer_bytes).is_ok_and(super::raw::buffer::is_buffer_size) {
             return Err(LogError::unsupported("a buffer's size is a multiple of 512, 1024 to 16777216"));
         }
-        Ok(Self {
-            out: BufferWriter::new(out, options)?,
+        Ok(Self::over(BufferWriter::new(out, options)?))
+    }
+
+    fn over(out: BufferWriter<W>) -> Self {
+        Self {
+            out,
             encoders: Vec::new(),
+            is_begun: false,
             names: NameTables::default(),
             catalogue: None,
             payload: Vec::new(),
             last: None,
             boot_times: Vec::new(),
             logs: HashSet::new(),
-        })
+            zone: None,
+            resumed: None,
+        }
     }
 
-    /// Writes what stands before the first sample: names of title indexes, and the counter list.
-    fn begin(&mut self, sample: &Sample) -> Result<(), LogError> {
+    /// What is written to, for instance to have a [flushed](LogWriter::flush) file synchronised with its disk.
+    pub fn get_ref(&self) -> &W {
+        self.out.get_ref()
+    }
+
+    /// Length of the file in bytes, when it is finished now: whole buffers, also of a log that was there before. It is
+    /// only counted, nothing is asked of the file.
+    pub fn bytes_written(&self) -> u64 {
+        self.out.file_bytes()
+    }
+
+    /// The moment of the last sample, also of one that a log held before it was [appended](Self::append) to.
+    pub fn last_time(&self) -> Option<Moment> {
+        self.last
+    }
+
+    /// Learns from the first sample what the log is to hold.
+    fn prepare(&mut self, sample: &Sample) -> Result<(), LogError> {
         if let Some(group) = sample.groups.iter().find(|group| {
             group.set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
         }) {
@@ -119,17 +158,57 @@ impl<W: Write + Seek> BlgWriter<W> {
             )));
         }
         self.encoders = sample.groups.iter().map(GroupEncoder::new).collect::<Result<_, _>>()?;
-        let local = sample.at.local();
-        self.out.start(sample.at)?;
+        Ok(())
+    }
+
+    /// Writes what stands before the first sample, whose payload is there: names of title indexes, and the counter list.
+    fn begin(&mut self, sample: &Sample) -> Result<(), LogError> {
         self.names.add(sample);
-        self.write_names(sample.at)?;
-        self.payload.clear();
-        list::encode(sample, &mut self.payload);
-        self.out.event(COUNTER_LIST, 0, local.saturating_sub(10), sample.at.utc, &self.payload)?;
-        if sample.groups.iter().all(|group| group.set.extent == Extent::Table) {
+        let names = self.names.take_events(self.out.part_bytes());
+        let mut counters = Vec::new();
+        list::encode(sample, &mut counters);
+        let sizes = names.iter().chain([&counters]).map(Vec::len);
+        self.out.check_start(sizes, self.payload.len())?;
+        self.out.start(sample.at)?;
+        let (local, utc) = (sample.at.local(), sample.at.utc);
+        for payload in names {
+            self.out.event(NAME_TABLE, 0, local.saturating_sub(20), utc, &payload)?;
+        }
+        self.out.event(COUNTER_LIST, 0, local.saturating_sub(10), utc, &counters)?;
+        self.out.start_ring()?;
+        // That of a circular log would tell of what is overwritten.
+        let is_table = sample.groups.iter().all(|group| group.set.extent == Extent::Table);
+        if is_table && !self.out.is_circular() {
             self.catalogue = Some(Catalogue::new(sample));
         }
+        self.is_begun = true;
         Ok(())
+    }
+
+    /// Makes the payload of a sample.
+    fn encode(&mut self, sample: &Sample, at: Moment) -> Result<(), LogError> {
+        if self.encoders.len() != sample.groups.len() {
+            return Err(LogError::unsupported(format!(
+                "a BLG keeps the counters it began with: {} groups, now {}",
+                self.encoders.len(),
+                sample.groups.len()
+            )));
+        }
+        self.payload.clear();
+        self.payload.extend_from_slice(RecordHead::new(KIND_SAMPLE, 0).as_bytes());
+        let times = LocalTimes { sample: at.local(), shift: at.local().since(sample.at.local()) };
+        for (encoder, group) in self.encoders.iter_mut().zip(&sample.groups) {
+            encoder.encode(group, times, &mut self.payload)?;
+        }
+        let head = RecordHead::new(KIND_SAMPLE, self.payload.len());
+        self.payload[..size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
+        if self.payload.len() > MAX_JOINED_BYTES {
+            return Err(LogError::unsupported(format!(
+                "a sample of {} bytes; a BLG holds samples of up to {MAX_JOINED_BYTES}: select fewer counters",
+                self.payload.len()
+            )));
+        }
+        self.out.check_sample(self.payload.len())
     }
 
     /// What a reader could not tell from the sample: see [`Marks`].
@@ -140,15 +219,22 @@ impl<W: Write + Seek> BlgWriter<W> {
             let boot_time = sample.boot_time_of(group);
             if group.is_present() && boot_time.0 != 0 {
                 is_restart |= known.0 != 0 && *known != boot_time;
+                is_restart |= self.resumed.as_ref().is_some_and(|resumed| resumed.is_before(boot_time));
                 *known = boot_time;
             }
         }
         // Logs that were merged take turns; only the first sample of each begins something.
-        let is_new_log = self.logs.insert(sample.log) && self.last.is_some();
+        let is_new_log = self.logs.insert(sample.log) && (self.last.is_some() || self.resumed.is_some());
         Marks { is_baseline: sample.is_baseline, is_restart, is_new_log }
     }
 
+    /// Writes names of title indexes that came up.
     fn write_names(&mut self, at: Moment) -> Result<(), LogError> {
+        if self.out.is_circular() {
+            return Err(LogError::unsupported(
+                "a circular log cannot take in new names of counters in block records: they would be overwritten",
+            ));
+        }
         let limit = self.out.part_bytes();
         for payload in self.names.take_events(limit) {
             self.out.event(NAME_TABLE, 0, at.local().saturating_sub(20), at.utc, &payload)?;
@@ -159,38 +245,26 @@ impl<W: Write + Seek> BlgWriter<W> {
 
 impl<W: Write + Seek> LogWriter for BlgWriter<W> {
     fn write(&mut self, sample: &Sample) -> Result<(), LogError> {
+        let at = self.zone.as_ref().map_or(sample.at, |zone| zone.utc_to_moment(sample.at.utc));
+        if let Some(resumed) = &self.resumed {
+            resumed.check(&self.encoders, sample, at)?;
+        }
         if self.encoders.is_empty() {
+            self.prepare(sample)?;
+        }
+        self.encode(sample, at)?;
+        if !self.is_begun {
             self.begin(sample)?;
         } else if self.names.add(sample) {
-            self.write_names(sample.at)?;
-        }
-        if self.encoders.len() != sample.groups.len() {
-            return Err(LogError::unsupported(format!(
-                "a BLG keeps the counters it began with: {} groups, now {}",
-                self.encoders.len(),
-                sample.groups.len()
-            )));
-        }
-        self.payload.clear();
-        self.payload.extend_from_slice(RecordHead::new(KIND_SAMPLE, 0).as_bytes());
-        let local = sample.at.local();
-        for (encoder, group) in self.encoders.iter_mut().zip(&sample.groups) {
-            encoder.encode(group, local, &mut self.payload)?;
-        }
-        let head = RecordHead::new(KIND_SAMPLE, self.payload.len());
-        self.payload[..size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
-        if self.payload.len() > MAX_JOINED_BYTES {
-            return Err(LogError::unsupported(format!(
-                "a sample of {} bytes; a BLG holds samples of up to {MAX_JOINED_BYTES}: select fewer counters",
-                self.payload.len()
-            )));
+            self.write_names(at)?;
         }
         let context = self.marks(sample).context();
-        self.out.event(SAMPLE, context, local, sample.at.utc, &self.payload)?;
+        self.out.event(SAMPLE, context, at.local(), at.utc, &self.payload)?;
         if let Some(catalogue) = &mut self.catalogue {
             catalogue.add(sample);
         }
-        self.last = Some(sample.at);
+        self.resumed = None;
+        self.last = Some(at);
         Ok(())
     }
 

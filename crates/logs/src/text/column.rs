@@ -15,6 +15,17 @@ pub(super) struct ColumnParts {
     pub(super) instances: Instances,
 }
 
+impl ColumnParts {
+    /// The counter path, as it stands in the header.
+    pub(super) fn path(&self) -> String {
+        match (self.set.counters.first(), self.instances.first()) {
+            (Some(counter), Some(instance)) if !self.set.name.is_empty() => self.set.path(instance, counter),
+            // A text that is no path.
+            (counter, _) => counter.map(|counter| counter.name.to_string()).unwrap_or_default(),
+        }
+    }
+}
+
 /// Makes columns, and shares between neighbours what is equal: a log has thousands of columns of a few sets.
 #[derive(Debug, Default)]
 pub(super) struct ColumnMaker {

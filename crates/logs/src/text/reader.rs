@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use csv::ByteRecord;
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::Instances;
 use tachograph_counters::time_zone::TimeZone;
@@ -54,6 +54,8 @@ pub struct TextReader<R> {
     problems: Problems,
     bad_text_is_noted: bool,
     is_done: bool,
+    /// Where the last row begins that was left out since it was cut short.
+    cut_at: Option<u64>,
 }
 
 /// How a row ended.
@@ -115,6 +117,7 @@ impl<R: Read> TextReader<R> {
             problems: Problems::default(),
             bad_text_is_noted: false,
             is_done: false,
+            cut_at: None,
         };
         reader.read_header()?;
         Ok(reader)
@@ -128,6 +131,26 @@ impl<R: Read> TextReader<R> {
     /// How many columns the log has, the times not counted.
     pub fn columns(&self) -> usize {
         self.columns.len()
+    }
+
+    /// What there is before the rows: the columns, and what the log says of itself.
+    pub(super) fn header(&self) -> (&[ColumnParts], &LogFacts) {
+        (&self.columns, &self.facts)
+    }
+
+    /// Where the last row begins, when it was cut short and left out.
+    pub(super) fn cut_at(&self) -> Option<u64> {
+        self.cut_at
+    }
+
+    /// Reads the next row's time; `None` at the end.
+    pub(super) fn next_time(&mut self, sample: &mut Sample) -> Result<Option<Moment>, LogError> {
+        while let Some(row) = self.read_row()? {
+            if self.read_time(row, sample) {
+                return Ok(Some(sample.at));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the next row into `record`; `None` at the end.
@@ -229,6 +252,7 @@ impl<R: Read> TextReader<R> {
         };
         if row == Row::CutInCell || (row == Row::Cut && lacks_cells) {
             self.problems.push(Problem::new(offset, format!("line {line} is cut short, and left out")));
+            self.cut_at = Some(offset);
             return false;
         }
         let Some(local) = local else {

@@ -58,6 +58,22 @@ pub struct TextWriter<W: Write> {
     columns: Vec<Column>,
     header_is_written: bool,
     number: NumberText,
+    /// Bytes of the log so far, those of a log that was there before included.
+    bytes: u64,
+    /// The moment of the last row, also of one that was there before.
+    last: Option<Moment>,
+    /// Whether rows go behind those that another writer wrote: their local times are the log's.
+    is_appended: bool,
+    /// Whether the next row is the first of them, which must be later than what there is.
+    is_resumed: bool,
+    cut_bytes: u64,
+}
+
+/// What a log that was there before holds.
+pub(super) struct Existing {
+    pub(super) bytes: u64,
+    pub(super) last: Option<Moment>,
+    pub(super) cut_bytes: u64,
 }
 
 impl<W: Write> TextWriter<W> {
@@ -78,7 +94,51 @@ impl<W: Write> TextWriter<W> {
             .flexible(true)
             .buffer_capacity(64 * 1024)
             .from_writer(out);
-        Ok(Self { csv, format, zone, columns, header_is_written: false, number: [0; 32] })
+        Ok(Self {
+            csv,
+            format,
+            zone,
+            columns,
+            header_is_written: false,
+            number: [0; 32],
+            bytes: 0,
+            last: None,
+            is_appended: false,
+            is_resumed: false,
+            cut_bytes: 0,
+        })
+    }
+
+    /// Goes on behind the rows of a log that is there.
+    pub(super) fn behind(mut self, existing: &Existing) -> Self {
+        self.header_is_written = true;
+        self.is_appended = true;
+        self.is_resumed = true;
+        self.bytes = existing.bytes;
+        self.last = existing.last;
+        self.cut_bytes = existing.cut_bytes;
+        self
+    }
+
+    /// What is written to, for instance to have a [flushed](Self::flush) file synchronised with its disk.
+    pub fn get_ref(&self) -> &W {
+        self.csv.get_ref()
+    }
+
+    /// Length of the log in bytes so far, also of one that was there before. After a [flush](Self::flush) that is the
+    /// file's; it is only counted, nothing is asked of the file.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The moment of the last row, also of one that a log held before it was [appended](Self::append) to.
+    pub fn last_time(&self) -> Option<Moment> {
+        self.last
+    }
+
+    /// How many bytes [`append`](Self::append) took away: a last row that a crash had cut short.
+    pub fn cut_bytes(&self) -> u64 {
+        self.cut_bytes
     }
 
     /// Leaves the header line out: the rows go behind those of a log that has the same columns.
@@ -93,7 +153,8 @@ impl<W: Write> TextWriter<W> {
     ///
     /// # Errors
     ///
-    /// When writing fails; "unsupported" when there are more values than columns (those that fit are written).
+    /// When writing fails; "unsupported" when there are more values than columns (those that fit are written), or when the
+    /// first row of an appended log is not later than the last one that was there.
     pub fn write_row(
         &mut self,
         at: Moment,
@@ -103,9 +164,12 @@ impl<W: Write> TextWriter<W> {
             let first = first_cell(self.format, self.zone.name_at(&at), at.bias_minutes);
             self.write_header(&first)?;
         }
+        let at = if self.is_appended { self.follow(at)? } else { at };
         let mut time = [0; 23];
         at.local().write_log_time(&mut time);
-        self.csv.write_field(time).map_err(into_log_error)?;
+        self.field(&time)?;
+        self.last = Some(at);
+        self.is_resumed = false;
         for _ in 0..self.columns.len() {
             let cell = match values.next().flatten().filter(|value| value.is_finite()) {
                 Some(value) => {
@@ -115,6 +179,7 @@ impl<W: Write> TextWriter<W> {
                 None => NO_VALUE,
             };
             self.csv.write_field(cell).map_err(into_log_error)?;
+            self.bytes += quoted_bytes(cell);
         }
         self.end_line()?;
         if values.next().is_some() {
@@ -124,7 +189,18 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    /// Hands everything written so far to the stream and has it flushed.
+    /// The row's moment in the zone of the log that was there before, which it must follow.
+    fn follow(&self, at: Moment) -> Result<Moment, LogError> {
+        let at = self.zone.utc_to_moment(at.utc);
+        match self.last {
+            Some(last) if self.is_resumed && at.utc <= last.utc => Err(LogError::unsupported(format!(
+                "cannot append: the log ends at {last}, and the row is of {at}"
+            ))),
+            _ => Ok(at),
+        }
+    }
+
+    /// Hands everything written so far to the stream and has it flushed: every row is in the file then.
     ///
     /// # Errors
     ///
@@ -150,16 +226,29 @@ impl<W: Write> TextWriter<W> {
 
     fn write_header(&mut self, first: &str) -> Result<(), LogError> {
         self.header_is_written = true;
-        self.csv.write_field(first).map_err(into_log_error)?;
+        self.field(first.as_bytes())?;
         for column in &self.columns {
             self.csv.write_field(&column.path).map_err(into_log_error)?;
+            self.bytes += quoted_bytes(column.path.as_bytes());
         }
         self.end_line()
     }
 
+    fn field(&mut self, cell: &[u8]) -> Result<(), LogError> {
+        self.bytes += quoted_bytes(cell);
+        self.csv.write_field(cell).map_err(into_log_error)
+    }
+
     fn end_line(&mut self) -> Result<(), LogError> {
+        // CR LF; the line's last cell was counted with a separator.
+        self.bytes += 1;
         self.csv.write_record(None::<&[u8]>).map_err(into_log_error)
     }
+}
+
+/// How many bytes a cell takes, with its quotes, those doubled in it, and the separator.
+fn quoted_bytes(cell: &[u8]) -> u64 {
+    (cell.len() + cell.iter().filter(|&&byte| byte == b'"').count() + 3) as u64
 }
 
 /// Writing fails by what the stream says, and by nothing of the format's own.

@@ -6,6 +6,7 @@
 
 pub mod block;
 mod list;
+pub mod recorder;
 pub mod rewritten;
 pub mod shown;
 

@@ -4,8 +4,11 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
 use tachograph_logs::{LogReader, LogWriter, Problem};
+
+use super::{Entry, Made, multi, single};
 
 /// All samples of a log without problems.
 #[track_caller]
@@ -54,6 +57,24 @@ pub fn write(samples: &[Sample], options: BlgWriterOptions) -> Vec<u8> {
     writer.finish().expect("written");
     drop(writer);
     file.into_inner()
+}
+
+/// Samples that differ in length: `count` times one single and up to 30 instances.
+pub fn varied_samples(count: i64) -> Vec<Sample> {
+    let names: Vec<_> = (0..30).map(|n| format!("instance {n}")).collect();
+    let mut made = Made::new(0x10000);
+    made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
+    for n in 0..count {
+        let rows: Vec<_> =
+            names.iter().take((n * 7 % 31) as usize).map(|name| (name.as_str(), n, -1)).collect();
+        made.sample(n, &[single(n, n, -1), multi(n, &rows)]);
+    }
+    samples_of(&made.file())
+}
+
+/// Options with buffers of this size.
+pub fn options_with(buffer_bytes: usize) -> BlgWriterOptions {
+    BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(TimeZone::utc()) }
 }
 
 /// Asserts that two lists of samples say the same.

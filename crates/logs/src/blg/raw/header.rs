@@ -7,6 +7,8 @@ use super::zone::TimeZoneInformation;
 use super::{push_utf16_nul, rest, utf16_until_nul};
 use crate::problem::Problem;
 
+/// LogFileMode: the file is sequential, its buffers in order of time.
+pub const MODE_SEQUENTIAL: u32 = 1;
 /// LogFileMode: the file is circular, its buffers in order of their sequence numbers.
 pub const MODE_CIRCULAR: u32 = 2;
 
@@ -63,7 +65,7 @@ pub struct LogfileHeaderStart {
     pub log_file_mode: U32,
     /// Buffers written, buffer 0 included; stale where the recorder was killed.
     pub buffers_written: U32,
-    /// 1.
+    /// Buffers at the start that a circular log does not overwrite, buffer 0 included; 1 in other logs.
     pub start_buffers: U32,
     /// 4 or 8: the size of the pointers that follow.
     pub pointer_size: U32,

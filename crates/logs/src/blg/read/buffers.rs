@@ -8,30 +8,53 @@ use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
 
+/// Most buffers that are sorted: a circular log of 256 GiB as Windows makes them.
+const MAX_SORTED: u64 = 1 << 22;
+
 /// Reads data buffers (number 1 and up) into one kept buffer.
 pub(super) struct Buffers<R> {
     stream: R,
     file_bytes: u64,
     buffer_bytes: usize,
-    /// Numbers of the buffers in order of time, for circular logs; `None` where that is the order of the file.
-    order: Option<Vec<u32>>,
+    /// Sequence numbers and numbers of the buffers in order of time, for circular logs; `None` where that is the order of
+    /// the file.
+    order: Option<Vec<(u64, u32)>>,
     /// How many buffers were read.
     read: usize,
     bytes: Vec<u8>,
     /// How many of `bytes` hold events.
     used: usize,
     number: u64,
+    /// In a circular log: the sequence number of the buffer that is read.
+    sequence: Option<u64>,
+    /// Whether what stood before the buffer was overwritten.
+    is_behind_gap: bool,
 }
 
 impl<R: Read + Seek> Buffers<R> {
     /// Takes over a stream whose buffer 0 was read already.
     pub(super) fn new(stream: R, file_bytes: u64, buffer_bytes: usize) -> Self {
-        Self { stream, file_bytes, buffer_bytes, order: None, read: 0, bytes: Vec::new(), used: 0, number: 0 }
+        Self {
+            stream,
+            file_bytes,
+            buffer_bytes,
+            order: None,
+            read: 0,
+            bytes: Vec::new(),
+            used: 0,
+            number: 0,
+            sequence: None,
+            is_behind_gap: false,
+        }
     }
 
-    /// Sorts the buffers by their sequence numbers, which takes one short read of each: the order of a circular log.
+    /// Sorts the buffers by their sequence numbers, which takes one short read of each: the order of a circular log. More
+    /// than 4,194,304 are left in the order of the file.
     pub(super) fn sort_by_sequence(&mut self) -> Result<(), LogError> {
-        let count = u32::try_from(self.count()).unwrap_or(u32::MAX);
+        let Some(count) = u32::try_from(self.count()).ok().filter(|&count| u64::from(count) <= MAX_SORTED)
+        else {
+            return Ok(());
+        };
         let mut sequence = Vec::new();
         for number in 1..count {
             self.stream
@@ -47,47 +70,71 @@ impl<R: Read + Seek> Buffers<R> {
             sequence.push((place.unwrap_or(u64::MAX), number));
         }
         sequence.sort_unstable();
-        self.order = Some(sequence.into_iter().map(|(_, number)| number).collect());
+        self.order = Some(sequence);
         Ok(())
     }
 
     /// Back to the first data buffer.
     pub(super) fn rewind(&mut self) -> Result<(), LogError> {
         self.read = 0;
+        self.sequence = None;
         self.stream.seek(SeekFrom::Start(self.buffer_bytes as u64)).map_err(LogError::io)?;
         Ok(())
     }
 
     /// Reads the next buffer; false at the end.
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<bool, LogError> {
-        let number = match &self.order {
-            None => self.read as u64 + 1,
-            Some(order) => match order.get(self.read) {
-                None => return Ok(false),
-                Some(&number) => {
-                    let start = u64::from(number) * self.buffer_bytes as u64;
-                    self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
-                    u64::from(number)
+        loop {
+            let place = match &self.order {
+                None => None,
+                Some(order) => match order.get(self.read) {
+                    None => return Ok(false),
+                    Some(&place) => Some(place),
+                },
+            };
+            let number = place.map_or(self.read as u64 + 1, |(_, number)| u64::from(number));
+            if place.is_some() {
+                let start = number * self.buffer_bytes as u64;
+                self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
+            }
+            self.bytes.clear();
+            (&mut self.stream)
+                .take(self.buffer_bytes as u64)
+                .read_to_end(&mut self.bytes)
+                .map_err(LogError::io)?;
+            if self.bytes.is_empty() {
+                return Ok(false);
+            }
+            self.read += 1;
+            self.number = number;
+            if let Some((sequence, _)) = place {
+                let found = BufferHeader::read_from_prefix(&self.bytes)
+                    .map_or(u64::MAX, |(header, _)| header.sequence_number.get());
+                if found != sequence {
+                    // A recorder has overwritten it since: what is there now is later than the rest of this reading.
+                    continue;
                 }
-            },
-        };
-        self.bytes.clear();
-        (&mut self.stream)
-            .take(self.buffer_bytes as u64)
-            .read_to_end(&mut self.bytes)
-            .map_err(LogError::io)?;
-        if self.bytes.is_empty() {
-            return Ok(false);
+                let before = self.sequence.replace(sequence);
+                self.is_behind_gap = before.is_none_or(|before| before.checked_add(1) != Some(sequence));
+            }
+            self.used = self.check_header(problems);
+            return Ok(true);
         }
-        self.read += 1;
-        self.number = number;
-        self.used = self.check_header(problems);
-        Ok(true)
+    }
+
+    /// Whether, in a circular log, what stood before this buffer was overwritten: parts of an event that began there may
+    /// stand at its start.
+    pub(super) fn is_behind_gap(&self) -> bool {
+        self.is_behind_gap
     }
 
     /// The bytes of the buffer in use, its header included.
     pub(super) fn used(&self) -> &[u8] {
         &self.bytes[..self.used]
+    }
+
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
     }
 
     /// Offset of the buffer in the file.
@@ -125,11 +172,13 @@ impl<R: Read + Seek> Buffers<R> {
         }
         let fill = header.offset.get() as usize;
         if fill < BUFFER_HEADER_BYTES || fill > self.buffer_bytes {
+            // In a circular log what follows may be older than the rest.
+            let second = self.second_fill(&header, BUFFER_HEADER_BYTES).filter(|_| self.order.is_some());
             problems.push(
                 Problem::new(offset + 0x30, "a buffer's fill is wrong; its events are searched for")
                     .found(fill, format!("72 to {}", self.buffer_bytes)),
             );
-            return there;
+            return second.unwrap_or(there);
         }
         if fill > there {
             problems.push(
@@ -141,6 +190,9 @@ impl<R: Read + Seek> Buffers<R> {
         // Writers fill up with FF. Anything else after the fill is a sample that was being written when the recorder was
         // killed, or the fill is damaged, or it was cut off within its four bytes: what is whole there is read.
         if self.bytes[fill..].iter().any(|&byte| byte != 0xFF) {
+            if self.order.is_some() {
+                return self.without_stale(&header, fill, problems);
+            }
             problems.push(Problem::new(
                 offset + fill as u64,
                 "bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill",
@@ -148,5 +200,30 @@ impl<R: Read + Seek> Buffers<R> {
             return there;
         }
         fill
+    }
+
+    /// How many bytes hold events in a buffer of a circular log that has something after its fill: in a buffer that is
+    /// being used again that may be a sample that was not finished, and also what it held before, which is older than all
+    /// else. Only a second copy of the fill that takes in more is believed.
+    #[cold]
+    fn without_stale(&self, header: &BufferHeader, fill: usize, problems: &mut Problems) -> usize {
+        let offset = self.offset();
+        if let Some(second) = self.second_fill(header, fill) {
+            let problem = Problem::new(offset + 0x30, "a buffer's fill is wrong; its second copy is taken");
+            problems.push(problem.found(fill, second.to_string()));
+            return second;
+        }
+        problems.push(Problem::new(
+            offset + fill as u64,
+            "bytes after the end of a buffer's events, left out: a sample that was not finished, or older ones",
+        ));
+        fill
+    }
+
+    /// The second copy of the fill, where it is at least `least` and nothing follows it.
+    fn second_fill(&self, header: &BufferHeader, least: usize) -> Option<usize> {
+        let fill = header.saved_offset.get() as usize;
+        let rest = self.bytes.get(fill..)?;
+        (fill >= least && rest.iter().all(|&byte| byte == 0xFF)).then_some(fill)
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Events<R> {
     /// Where in the buffer the last two events begin, the later one last. A sample in one part is none of them: it knows
     /// its size itself, and where that is wrong the reader goes back with [`look_within`](Self::look_within).
     starts: [Option<usize>; 2],
+    /// Whether what comes next may be parts of an event whose first ones a circular log has overwritten.
+    is_behind_gap: bool,
 }
 
 #[derive(Clone)]
@@ -53,6 +55,7 @@ impl<R: Read + Seek> Events<R> {
             unfinished: None,
             has_others: false,
             starts: [None; 2],
+            is_behind_gap: false,
         }
     }
 
@@ -69,6 +72,7 @@ impl<R: Read + Seek> Events<R> {
     pub(super) fn rewind(&mut self) -> Result<(), LogError> {
         self.at = usize::MAX;
         self.unfinished = None;
+        self.is_behind_gap = false;
         self.joined.clear();
         self.buffers.rewind()
     }
@@ -111,6 +115,7 @@ impl<R: Read + Seek> Events<R> {
                 }
                 return Ok(None);
             };
+            self.is_behind_gap &= header.part.get() > 1;
             if header.parts.get() == 1 && header.part.get() == 1 {
                 if let Some(unfinished) = self.unfinished.take() {
                     self.drop_parts(&unfinished, problems);
@@ -163,7 +168,8 @@ impl<R: Read + Seek> Events<R> {
             self.part_offsets.clear();
             self.take_part(payload, offset);
             self.unfinished = Some(*header);
-        } else {
+        } else if !(self.is_behind_gap && (2..=parts).contains(&part)) {
+            // Parts whose first ones were overwritten are no damage.
             let problem =
                 Problem::new(offset - 8, "a part of an event without the parts before it; left out");
             problems.push(problem.found(format_args!("part {part} of {parts}"), "part 1"));
@@ -218,6 +224,7 @@ impl<R: Read + Seek> Events<R> {
                 }
                 self.at = BUFFER_HEADER_BYTES;
                 self.starts = [None; 2];
+                self.is_behind_gap |= self.buffers.is_behind_gap();
                 continue;
             }
             let used = self.buffers.used();

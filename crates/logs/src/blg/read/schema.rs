@@ -64,6 +64,16 @@ impl Schema {
         self.entries.is_empty()
     }
 
+    /// The descriptions of the groups, as far as they are known.
+    pub(super) fn sets(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
+        self.entries.iter().map(|entry| entry.kind.set())
+    }
+
+    /// Whether the counter list is damaged, so that samples have more records than are known.
+    pub(super) fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
     /// Takes a counter list: whether it differs from the one before, and its first damage, whose offset counts from the
     /// start of the payload. Samples after it are read by it, of a damaged list by the entries before the damage.
     pub(super) fn take_list(&mut self, payload: &[u8]) -> (bool, Option<Problem>) {

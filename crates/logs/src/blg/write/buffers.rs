@@ -6,102 +6,143 @@ use tachograph_counters::civil::{FileTime, Moment};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
-use super::BlgWriterOptions;
+use super::ring::{Limit, Ring};
+use super::{BlgWriterOptions, header};
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
 use crate::blg::raw::event::{
     EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS,
 };
-use crate::blg::raw::header::{LogfileHeader, LogfileHeaderEnd, LogfileHeaderStart, SystemTraceHeader};
+use crate::blg::raw::header::LogfileHeader;
 use crate::blg::raw::round_up_8;
-use crate::blg::raw::zone::TimeZoneInformation;
 use crate::error::LogError;
 
-/// Not per processor, blocking, private, sequential: the mode of Windows 8 and later.
-const LOG_FILE_MODE: u32 = 0x3002_0801;
 /// Traced GUID, by pointer, with time stamp: the flags of every event of a 64-bit log.
 const EVENT_FLAGS: u32 = 0x001A_0200;
-const FLAG_DATA_BUFFER: u16 = 0x20;
-const FLAG_LAST_BUFFER: u16 = 0x01;
+pub(super) const FLAG_DATA_BUFFER: u16 = 0x20;
+pub(super) const FLAG_LAST_BUFFER: u16 = 0x01;
+
+/// Where the file's cursor is after a failure: anywhere.
+const UNKNOWN: u64 = u64::MAX;
 
 /// Puts events into buffers, and buffers into the file.
 pub(super) struct BufferWriter<W> {
     out: W,
-    header: LogfileHeader,
+    /// `None` for a log that was there before: its header stays.
+    header: Option<LogfileHeader>,
     guid: [u8; 16],
+    /// Header type of events that say nothing by their context.
+    event_header_type: u8,
     buffer_bytes: usize,
     /// The buffer being filled; its header's bytes stand at the front.
     buffer: Vec<u8>,
-    number: u32,
+    number: u64,
     /// How much of the buffer the file has already.
     flushed: usize,
     /// Where the file's cursor is, to seek only when needed.
     position: u64,
     last_utc: FileTime,
+    /// Of a circular log.
+    limit: Option<Limit>,
+    /// Of a circular log whose counter list is written.
+    ring: Option<Ring>,
+    /// An empty buffer, which takes the place of an old one of the ring before anything else does.
+    empty: Vec<u8>,
+    /// Whether it did so for the buffer being filled.
+    is_emptied: bool,
 }
 
 impl<W: Write + Seek> BufferWriter<W> {
     pub(super) fn new(out: W, options: BlgWriterOptions) -> Result<Self, LogError> {
         let uuid = options.guid.map_or_else(uuid::Uuid::new_v4, uuid::Uuid::from_bytes_le);
-        let mut header = LogfileHeader {
-            system: SystemTraceHeader { header_type: 2, marker: MARKER_FLAGS, ..Default::default() },
-            start: LogfileHeaderStart {
-                buffer_size: U32::new(options.buffer_bytes as u32),
-                version: [10, 0, 1, 5],
-                build: U32::new(14393),
-                processors: U32::new(1),
-                timer_resolution: U32::new(156_250),
-                log_file_mode: U32::new(LOG_FILE_MODE),
-                buffers_written: U32::new(1),
-                start_buffers: U32::new(1),
-                pointer_size: U32::new(8),
-                ..Default::default()
-            },
-            pointers: [0; 2],
-            zone: TimeZoneInformation::from_zone(&options.zone),
-            end: LogfileHeaderEnd {
-                boot_time: I64::new(options.boot_time.map_or(0, |boot| boot.0)),
-                performance_frequency: I64::new(options.performance_frequency),
-                clock_type: U32::new(2),
-                ..Default::default()
-            },
-            logger_name: uuid.hyphenated().to_string(),
-            file_name: options.file_name,
-        };
-        // The name is for people; it must not push the header out of a small buffer.
-        let room = ((options.buffer_bytes - BUFFER_HEADER_BYTES) & !7).min(u16::MAX.into());
-        while header.natural_size() > room {
-            header.file_name.pop();
-            if header.file_name.is_empty() {
-                break;
-            }
+        let mut writer = Self::behind(out, options.buffer_bytes, 1);
+        if let Some(most_bytes) = options.circular_bytes {
+            writer.limit = Some(Limit::new(most_bytes, options.buffer_bytes, writer.part_bytes())?);
         }
-        header.system.size = U16::new(header.natural_size() as u16);
-        let mut writer = Self {
-            out,
-            header,
-            guid: uuid.to_bytes_le(),
-            buffer_bytes: options.buffer_bytes,
-            buffer: vec![0; BUFFER_HEADER_BYTES],
-            number: 1,
-            flushed: 0,
-            position: 0,
-            last_utc: FileTime(0),
-        };
+        writer.guid = uuid.to_bytes_le();
+        writer.position = 0;
+        writer.header = Some(header::new(options, uuid));
         writer.write_first_buffer()?;
         Ok(writer)
     }
 
+    /// Goes on with the log in `out` behind its buffers, which are of this size and so many.
+    pub(super) fn behind(out: W, buffer_bytes: usize, number: u64) -> Self {
+        let mut buffer = Vec::with_capacity(buffer_bytes);
+        buffer.resize(BUFFER_HEADER_BYTES, 0);
+        Self {
+            out,
+            header: None,
+            guid: [0; 16],
+            event_header_type: FULL_HEADER_64,
+            buffer_bytes,
+            buffer,
+            number,
+            flushed: 0,
+            position: UNKNOWN,
+            last_utc: FileTime(0),
+            limit: None,
+            ring: None,
+            empty: Vec::new(),
+            is_emptied: false,
+        }
+    }
+
+    /// What events of a log that was there before name, and when it ended.
+    pub(super) fn like(mut self, guid: [u8; 16], event_header_type: u8, last_utc: FileTime) -> Self {
+        (self.guid, self.event_header_type, self.last_utc) = (guid, event_header_type, last_utc);
+        self
+    }
+
+    pub(super) fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    pub(super) fn is_circular(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Whether these payloads and a first sample have room; always in a log that is not circular.
+    pub(super) fn check_start(
+        &self,
+        fixed: impl Iterator<Item = usize>,
+        sample_bytes: usize,
+    ) -> Result<(), LogError> {
+        self.limit.map_or(Ok(()), |limit| limit.check(fixed, sample_bytes))
+    }
+
+    /// Whether a sample has room; always in a log that is not circular.
+    pub(super) fn check_sample(&self, sample_bytes: usize) -> Result<(), LogError> {
+        self.ring.map_or(Ok(()), |ring| ring.check(sample_bytes))
+    }
+
     /// Notes the moment of the first sample: the start of the log.
     pub(super) fn start(&mut self, at: Moment) -> Result<(), LogError> {
-        self.header.end.start_time = I64::new(at.utc.0);
-        self.header.start.end_time = I64::new(at.utc.0);
-        self.header.system.utc_time = I64::new(at.utc.0);
+        if let Some(header) = &mut self.header {
+            header::start(header, at);
+        }
+        self.write_first_buffer()
+    }
+
+    /// Ends the part of a circular log that stays.
+    pub(super) fn start_ring(&mut self) -> Result<(), LogError> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        self.close_buffer(self.buffer_bytes)?;
+        self.ring = Some(Ring::new(limit, self.number));
+        self.empty.resize(self.buffer_bytes, 0xFF);
+        if let Some(header) = &mut self.header {
+            header.start.start_buffers = U32::new(u32::try_from(self.number).unwrap_or(u32::MAX));
+        }
         self.write_first_buffer()
     }
 
     /// Most bytes of payload that one event may carry.
     pub(super) fn part_bytes(&self) -> usize {
         PART_BYTES.min(self.buffer_bytes - BUFFER_HEADER_BYTES - EVENT_HEADER_BYTES)
+    }
+
+    /// Bytes of the file when it is finished now.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.file_buffers().saturating_mul(self.buffer_bytes as u64)
     }
 
     /// Adds an event, in parts where it is long.
@@ -115,15 +156,18 @@ impl<W: Write + Seek> BufferWriter<W> {
     ) -> Result<(), LogError> {
         let part_bytes = self.part_bytes();
         let parts = payload.len().div_ceil(part_bytes).max(1) as u32;
+        // Only a 64-bit event has a context; the layout is the same.
+        let header_type = if context == 0 { self.event_header_type } else { FULL_HEADER_64 };
+        let flags = if header_type == FULL_HEADER_64 { EVENT_FLAGS } else { 0 };
         let mut header = EventHeader {
-            header_type: FULL_HEADER_64,
+            header_type,
             marker: MARKER_FLAGS,
             kind,
             version: U16::new(0x3C),
             local_time: I64::new(local.0),
             class: PDH_EVENT_CLASS,
             context: U32::new(context),
-            flags: U32::new(EVENT_FLAGS),
+            flags: U32::new(flags),
             log_guid: self.guid,
             parts: U32::new(parts),
             ..Default::default()
@@ -147,43 +191,98 @@ impl<W: Write + Seek> BufferWriter<W> {
     /// Gives the events so far to the file: first the events, then the header that counts them, so that a file cut
     /// between the two is whole without them.
     pub(super) fn flush(&mut self) -> Result<(), LogError> {
-        if self.flushed < self.buffer.len() && self.buffer.len() > BUFFER_HEADER_BYTES {
-            let start = self.buffer_start();
-            let from = self.flushed.max(BUFFER_HEADER_BYTES);
-            let events = std::mem::take(&mut self.buffer);
-            let written = self.write_at(start + from as u64, &events[from..]);
-            self.buffer = events;
-            written?;
-            let header = self.buffer_header(FLAG_DATA_BUFFER | FLAG_LAST_BUFFER, self.buffer_bytes);
-            self.write_at(start, header.as_bytes())?;
-            self.flushed = self.buffer.len();
-        }
+        self.write_events(FLAG_DATA_BUFFER | FLAG_LAST_BUFFER, self.buffer_bytes)?;
         self.out.flush().map_err(LogError::io)
     }
 
     /// Completes the file: the last buffer, and the header.
     pub(super) fn finish(&mut self) -> Result<(), LogError> {
-        // A log has at least one data buffer, be it empty.
-        self.write_buffer(FLAG_DATA_BUFFER | FLAG_LAST_BUFFER, self.buffer_bytes)?;
-        self.header.start.end_time = I64::new(self.last_utc.0);
-        self.header.start.buffers_written = U32::new(self.number + 1);
-        self.write_first_buffer()?;
+        let flags = FLAG_DATA_BUFFER | FLAG_LAST_BUFFER;
+        if self.ring.is_some() {
+            self.write_events(flags, self.buffer_bytes)?;
+        } else if self.header.is_some() || self.has_events() {
+            // A log has at least one data buffer, be it empty.
+            self.write_buffer(flags, self.buffer_bytes)?;
+            self.flushed = self.buffer.len();
+        }
+        let buffers = u32::try_from(self.file_buffers()).unwrap_or(u32::MAX);
+        match &mut self.header {
+            Some(header) => {
+                header::finish(header, self.last_utc, buffers);
+                self.write_first_buffer()?;
+            }
+            None => {
+                self.write_at(header::END_TIME_AT, &self.last_utc.0.to_le_bytes())?;
+                self.write_at(header::BUFFERS_WRITTEN_AT, &buffers.to_le_bytes())?;
+            }
+        }
         self.out.flush().map_err(LogError::io)
     }
 
+    fn has_events(&self) -> bool {
+        self.buffer.len() > BUFFER_HEADER_BYTES
+    }
+
+    /// How many buffers the file has when it is finished now.
+    fn file_buffers(&self) -> u64 {
+        let is_one_more = self.has_events() || (self.header.is_some() && self.ring.is_none());
+        let buffers = self.number + u64::from(is_one_more);
+        self.ring.map_or(buffers, |ring| ring.file_buffers(buffers))
+    }
+
     fn close_buffer(&mut self, next_event_bytes: usize) -> Result<(), LogError> {
-        self.write_buffer(FLAG_DATA_BUFFER, next_event_bytes)?;
+        if self.ring.is_some() {
+            // Its fill is there already.
+            self.write_header(FLAG_DATA_BUFFER, next_event_bytes)?;
+        } else {
+            self.write_buffer(FLAG_DATA_BUFFER, next_event_bytes)?;
+        }
         self.number += 1;
         self.buffer.clear();
         self.buffer.resize(BUFFER_HEADER_BYTES, 0);
         self.flushed = 0;
+        self.is_emptied = false;
         Ok(())
+    }
+
+    /// Writes the events that the file does not have yet, and then the header; nothing where it has all.
+    fn write_events(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
+        if self.flushed < self.buffer.len() && self.has_events() {
+            self.write_header(flags, next_event_bytes)?;
+            self.flushed = self.buffer.len();
+        }
+        Ok(())
+    }
+
+    /// Writes the events that the file does not have yet, and then the header.
+    fn write_header(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
+        let start = self.buffer_start();
+        if self.ring.is_some() && !self.is_emptied {
+            // The oldest samples go at once, by the header in front. Else the new ones would be read before those of the
+            // buffers after them, and what is left of the old ones behind them.
+            let header = self.buffer_header(BUFFER_HEADER_BYTES, flags, self.buffer_bytes);
+            self.empty[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
+            let empty = std::mem::take(&mut self.empty);
+            let written = self.write_at(start, &empty);
+            self.empty = empty;
+            written?;
+            self.is_emptied = true;
+        }
+        let from = self.flushed.max(BUFFER_HEADER_BYTES);
+        if from < self.buffer.len() {
+            let events = std::mem::take(&mut self.buffer);
+            let written = self.write_at(start + from as u64, &events[from..]);
+            self.buffer = events;
+            written?;
+        }
+        let header = self.buffer_header(self.buffer.len(), flags, next_event_bytes);
+        self.write_at(start, header.as_bytes())
     }
 
     /// Writes the whole buffer with its fill. What a flush wrote before is written again: it is the same.
     fn write_buffer(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
-        let header = self.buffer_header(flags, next_event_bytes);
         let fill = self.buffer.len();
+        let header = self.buffer_header(fill, flags, next_event_bytes);
         self.buffer[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
         self.buffer.resize(self.buffer_bytes, 0xFF);
         let bytes = std::mem::take(&mut self.buffer);
@@ -193,50 +292,37 @@ impl<W: Write + Seek> BufferWriter<W> {
         written
     }
 
-    fn buffer_header(&self, flags: u16, next_event_bytes: usize) -> BufferHeader {
-        let fill = self.buffer.len() as u32;
+    fn buffer_header(&self, fill: usize, flags: u16, next_event_bytes: usize) -> BufferHeader {
         BufferHeader {
             buffer_size: U32::new(self.buffer_bytes as u32),
-            saved_offset: U32::new(fill),
-            current_offset: U32::new(fill + next_event_bytes as u32),
+            saved_offset: U32::new(fill as u32),
+            current_offset: U32::new((fill + next_event_bytes) as u32),
             flushed_at: I64::new(self.last_utc.0),
-            sequence_number: U64::new(u64::from(self.number)),
+            sequence_number: U64::new(self.number),
             state: U32::new(3),
-            offset: U32::new(fill),
+            offset: U32::new(fill as u32),
             flags: U16::new(flags),
             ..Default::default()
         }
     }
 
     fn write_first_buffer(&mut self) -> Result<(), LogError> {
-        let mut bytes = vec![0; BUFFER_HEADER_BYTES];
-        self.header.encode(&mut bytes);
-        bytes.resize(round_up_8(bytes.len()), 0);
-        let fill = U32::new(bytes.len() as u32);
-        let header = BufferHeader {
-            buffer_size: U32::new(self.buffer_bytes as u32),
-            saved_offset: fill,
-            offset: fill,
-            flags: U16::new(FLAG_LAST_BUFFER),
-            kind: U16::new(4),
-            ..Default::default()
-        };
-        bytes[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
-        bytes.resize(self.buffer_bytes, 0xFF);
-        self.write_at(0, &bytes)
+        match &self.header {
+            Some(header) => self.write_at(0, &header::first_buffer(header)),
+            None => Ok(()),
+        }
     }
 
     fn buffer_start(&self) -> u64 {
-        u64::from(self.number) * self.buffer_bytes as u64
+        self.ring.map_or(self.number, |ring| ring.place(self.number)) * self.buffer_bytes as u64
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), LogError> {
-        if self.position != offset {
+        if std::mem::replace(&mut self.position, UNKNOWN) != offset {
             self.out.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
-            self.position = offset;
         }
         self.out.write_all(bytes).map_err(LogError::io)?;
-        self.position += bytes.len() as u64;
+        self.position = offset + bytes.len() as u64;
         Ok(())
     }
 }

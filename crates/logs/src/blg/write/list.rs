@@ -77,7 +77,7 @@ impl NameTables {
         let same = self.seen.len() == sample.groups.len()
             && self.seen.iter().zip(&sample.groups).all(|(seen, group)| Arc::ptr_eq(seen, &group.set));
         if same {
-            return false;
+            return !self.new.is_empty();
         }
         self.seen.clear();
         for group in &sample.groups {

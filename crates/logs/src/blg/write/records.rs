@@ -24,6 +24,21 @@ pub(super) struct GroupEncoder {
     kind: Kind,
 }
 
+/// The local times of a sample as the log has them.
+#[derive(Clone, Copy)]
+pub(super) struct LocalTimes {
+    /// That of the sample.
+    pub(super) sample: FileTime,
+    /// What makes a group's own time one of the log's zone, in 100 ns units.
+    pub(super) shift: i64,
+}
+
+impl LocalTimes {
+    fn of(self, group: &Group) -> FileTime {
+        if group.read_at.0 == 0 { self.sample } else { group.read_at.saturating_add(self.shift) }
+    }
+}
+
 enum Kind {
     Single,
     Multi(MultiNames),
@@ -34,8 +49,8 @@ enum Kind {
 #[derive(Default)]
 struct MultiNames {
     instances: Instances,
-    /// Offset of each name from the first.
-    offsets: Vec<u32>,
+    /// Where each name ends in `bytes`.
+    ends: Vec<u32>,
     bytes: Vec<u8>,
 }
 
@@ -52,20 +67,25 @@ impl GroupEncoder {
         Ok(Self { set: Arc::clone(&group.set), kind })
     }
 
+    /// What the records hold.
+    pub(super) fn set(&self) -> &CounterSet {
+        &self.set
+    }
+
     /// Appends the group's record.
     pub(super) fn encode(
         &mut self,
         group: &Group,
-        local: FileTime,
+        times: LocalTimes,
         out: &mut Vec<u8>,
     ) -> Result<(), LogError> {
         if !Arc::ptr_eq(&self.set, &group.set) {
             self.follow(&group.set)?;
         }
         match &mut self.kind {
-            Kind::Single => encode_single(group, local, out),
-            Kind::Multi(names) => names.encode(group, local, out),
-            Kind::Block(encoder) => encoder.encode(group, local, out),
+            Kind::Single => encode_single(group, times, out),
+            Kind::Multi(names) => names.encode(group, times, out),
+            Kind::Block(encoder) => encoder.encode(group, times.sample, out),
         }
         Ok(())
     }
@@ -88,7 +108,7 @@ impl GroupEncoder {
 
 /// Whether records described by `now` may stand under the list entry of `before`. Names compare without case; the scale
 /// for charts may differ. What a block holds it says itself.
-fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
+pub(super) fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
     let same_counters = || {
         before.counters.len() == now.counters.len()
             && before.counters.iter().zip(&now.counters).all(|(before, now)| {
@@ -103,13 +123,13 @@ fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
         && (before.extent == Extent::Table || (label(before) == label(now) && same_counters()))
 }
 
-fn encode_single(group: &Group, local: FileTime, out: &mut Vec<u8>) {
+fn encode_single(group: &Group, times: LocalTimes, out: &mut Vec<u8>) {
     let absent = if group.status.is_error() { group.status } else { Status::NO_INSTANCE };
     let raw = group.values.first().copied().unwrap_or(RawValue::error(absent));
     let single = Single {
         head: RecordHead::new(KIND_SINGLE, SINGLE_BYTES),
         status: U32::new(raw.status.0),
-        local_time: I64::new(read_at(group, local).0),
+        local_time: I64::new(times.of(group).0),
         padding: U32::ZERO,
         first: I64::new(raw.first),
         second: I64::new(raw.second),
@@ -119,70 +139,70 @@ fn encode_single(group: &Group, local: FileTime, out: &mut Vec<u8>) {
     out.extend_from_slice(single.as_bytes());
 }
 
-fn read_at(group: &Group, local: FileTime) -> FileTime {
-    if group.read_at.0 == 0 { local } else { group.read_at }
-}
-
 impl MultiNames {
-    fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
-        let failed = group.values.iter().filter(|raw| raw.status.is_error()).count();
-        if failed > 0 && failed < group.values.len() {
-            // A multi record has one status for all. Those without a value are left out, so that the others keep theirs.
-            return self.encode(&with_values(group), local, out);
-        }
+    fn encode(&mut self, group: &Group, times: LocalTimes, out: &mut Vec<u8>) {
         if !Arc::ptr_eq(&self.instances, &group.instances) {
             self.follow(&group.instances);
         }
-        let count = group.values.len();
+        // A multi record has one status for all. Where only some have no value they are left out, so that the others keep
+        // theirs; where none has one, they stay, with the status of the first.
+        let failed = group.values.iter().filter(|raw| raw.status.is_error()).count();
+        let is_whole = failed == 0 || failed == group.values.len();
+        let is_kept = |raw: &RawValue| is_whole || raw.status.is_good();
+        let rows = || group.values.iter().enumerate().filter(|(_, raw)| is_kept(raw));
+        let (count, name_bytes) = if is_whole {
+            (group.values.len(), self.bytes.len())
+        } else {
+            (group.values.len() - failed, rows().map(|(row, _)| self.name(row).len()).sum())
+        };
         let names_at = MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count;
-        let size = round_up_8(names_at + self.bytes.len());
-        // One status for the whole record: that of the record, or that of its values.
-        let status = group.values.iter().map(|raw| raw.status).find(|status| status.is_error());
+        let size = round_up_8(names_at + name_bytes);
+        let status =
+            group.values.first().map(|raw| raw.status).filter(|status| is_whole && status.is_error());
         let head = MultiHead {
             head: RecordHead::new(KIND_MULTI, size),
             inner_size: U32::new(size as u32 - 8),
             count: U32::new(count as u32),
             status: U32::new(status.unwrap_or(group.status).0),
             reserved: U32::ZERO,
-            local_time: I64::new(read_at(group, local).0),
+            local_time: I64::new(times.of(group).0),
         };
         let begin = out.len();
         out.reserve(size);
         out.extend_from_slice(head.as_bytes());
-        let first_name = names_at as u32 - 8;
-        for (raw, offset) in group.values.iter().zip(&self.offsets) {
+        let mut name_offset = names_at as u32 - 8;
+        for (row, raw) in rows() {
             let item = MultiItem {
-                name_offset: U32::new(first_name + offset),
+                name_offset: U32::new(name_offset),
                 multi_count: U32::new(raw.multi_count),
                 first: I64::new(raw.first),
                 second: I64::new(raw.second),
             };
             out.extend_from_slice(item.as_bytes());
+            name_offset += self.name(row).len() as u32;
         }
-        out.extend_from_slice(&self.bytes);
+        if is_whole {
+            out.extend_from_slice(&self.bytes);
+        } else {
+            rows().for_each(|(row, _)| out.extend_from_slice(self.name(row)));
+        }
         out.resize(begin + size, 0);
+    }
+
+    /// The bytes of a row's name, its NUL included.
+    fn name(&self, row: usize) -> &[u8] {
+        let from = row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |&end| end as usize);
+        let to = self.ends.get(row).map_or(from, |&end| end as usize);
+        &self.bytes[from..to]
     }
 
     fn follow(&mut self, instances: &Instances) {
         self.instances = Arc::clone(instances);
-        self.offsets.clear();
+        self.ends.clear();
         self.bytes.clear();
         for instance in instances.iter() {
-            self.offsets.push(self.bytes.len() as u32);
             push_utf16_nul(&mut self.bytes, instance.label());
+            self.ends.push(self.bytes.len() as u32);
         }
     }
-}
-
-/// The rows of a group that have a value.
-#[cold]
-fn with_values(group: &Group) -> Group {
-    let (instances, values): (Vec<_>, Vec<_>) = group
-        .instances
-        .iter()
-        .zip(&group.values)
-        .filter(|(_, raw)| raw.status.is_good())
-        .map(|(instance, raw)| (Arc::clone(instance), *raw))
-        .unzip();
-    Group { instances: instances.into(), values, identities: Vec::new(), ..group.clone() }
 }

@@ -1,0 +1,114 @@
+//! Going on with a text log that is there.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+
+use tachograph_counters::sample::Sample;
+use tachograph_counters::wildcard::eq_ignore_case;
+
+use super::TextEncoding;
+use super::column::ColumnParts;
+use super::header::UNKNOWN_ZONE;
+use super::reader::TextReader;
+use super::writer::{Column, Existing, TextWriter};
+use crate::LogError;
+
+/// What can be cut to a length: a file.
+pub trait SetLength {
+    /// Cuts what is beyond so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses.
+    fn set_length(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+impl SetLength for File {
+    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)
+    }
+}
+
+impl SetLength for Cursor<Vec<u8>> {
+    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
+        self.get_mut().truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}
+
+impl<T: SetLength + ?Sized> SetLength for &mut T {
+    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
+        (**self).set_length(bytes)
+    }
+}
+
+impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
+    /// Goes on with the log in `out`, CSV or TSV, behind its last row, in its zone. Reads all of it, for the time of that
+    /// row.
+    ///
+    /// A last row that a crash cut short is taken away ([`cut_bytes`](Self::cut_bytes)); one that lacks only its line end
+    /// gets it.
+    ///
+    /// # Errors
+    ///
+    /// When reading or writing fails, or `out` is no text log; "unsupported" when its columns are not `columns`, the first
+    /// difference named (names compare without case), when it names no time zone, or is not in UTF-8.
+    pub fn append(mut out: W, columns: Vec<Column>) -> Result<Self, LogError> {
+        let refused = |why: String| LogError::unsupported(format!("cannot append: {why}"));
+        out.rewind().map_err(LogError::io)?;
+        let mut reader = TextReader::new(&mut out)?;
+        if let Some(difference) = difference(reader.header().0.iter().map(ColumnParts::path), &columns) {
+            return Err(refused(difference));
+        }
+        let mut sample = Sample::default();
+        let mut last = None;
+        while let Some(at) = reader.next_time(&mut sample)? {
+            last = last.max(Some(at));
+        }
+        if reader.encoding() != TextEncoding::Utf8 {
+            return Err(refused("the log is not in UTF-8; relog -a can".to_owned()));
+        }
+        let facts = reader.header().1.clone();
+        if facts.zone.standard_name == UNKNOWN_ZONE {
+            return Err(refused("the log does not say what time zone its times are of".to_owned()));
+        }
+        let keep = reader.cut_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
+        drop(reader);
+        let end = end_of_line(&mut out, keep)?;
+        if keep < facts.file_bytes {
+            // Only at the start of a line.
+            if !end.is_empty() {
+                return Err(refused("the log's last row is damaged; relog it first".to_owned()));
+            }
+            out.set_length(keep).map_err(LogError::io)?;
+        }
+        out.seek(SeekFrom::Start(keep)).map_err(LogError::io)?;
+        out.write_all(end).map_err(LogError::io)?;
+        let existing = Existing { bytes: keep + end.len() as u64, last, cut_bytes: facts.file_bytes - keep };
+        Ok(Self::new(out, facts.format, facts.zone, columns)?.behind(&existing))
+    }
+}
+
+/// What the line that ends at `at` lacks of its line end.
+fn end_of_line<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8], LogError> {
+    let mut last = [0];
+    out.seek(SeekFrom::Start(at.saturating_sub(1))).map_err(LogError::io)?;
+    out.read_exact(&mut last).map_err(LogError::io)?;
+    Ok(match last {
+        [b'\n'] => b"",
+        [b'\r'] => b"\n",
+        _ => b"\r\n",
+    })
+}
+
+/// The first column in which a log and what is to be appended differ.
+fn difference(mut existing: impl Iterator<Item = String>, new: &[Column]) -> Option<String> {
+    for column in new {
+        match existing.next() {
+            Some(old) if eq_ignore_case(&old, &column.path) => {}
+            Some(old) => return Some(format!("where the log has '{old}', the rows have '{}'", column.path)),
+            None => return Some(format!("the log has no '{}'", column.path)),
+        }
+    }
+    existing.next().map(|old| format!("the rows have no '{old}'"))
+}

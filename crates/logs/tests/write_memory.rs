@@ -1,0 +1,116 @@
+//! Writing allocates nothing in the steady state. In a binary of its own, which counts what is allocated.
+
+use std::io::Cursor;
+use std::sync::{Arc, Mutex};
+
+use peak_alloc::PeakAlloc;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances};
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::text::{Column, TextWriter};
+use tachograph_logs::{Format, LogWriter};
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Held while something is measured: the tests of this binary share one allocator.
+static MEASURED: Mutex<()> = Mutex::new(());
+
+/// Most bytes that one of several runs allocated at a time beyond those before it, the least of them: elsewhere in this
+/// process the test harness may allocate.
+fn least_allocated(mut run: impl FnMut()) -> usize {
+    let measured = |run: &mut dyn FnMut()| {
+        let before = ALLOCATED.current_usage();
+        ALLOCATED.reset_peak_usage();
+        run();
+        ALLOCATED.peak_usage().saturating_sub(before)
+    };
+    (0..10).map(|_| measured(&mut run)).min().unwrap_or_default()
+}
+
+fn instances(count: usize, first: usize) -> Instances {
+    (first..first + count).map(|n| Arc::new(Instance::new(None, &format!("process {n}"), 0))).collect()
+}
+
+/// A recorder's sample: 40 counters of 500 instances.
+fn sample() -> Sample {
+    let instances = instances(500, 0);
+    let groups = (0..40).map(|number| {
+        let mut set = CounterSet::new("HERE", "Process", Extent::Column);
+        set.counters.push(Counter::new(format!("Counter {number}"), CounterType::BULK_COUNT, 10_000_000));
+        let mut group = Group::new(Arc::new(set));
+        group.instances = Arc::clone(&instances);
+        group.values = (0..500).map(|row| RawValue::new(row, 2)).collect();
+        group
+    });
+    let at = Moment::from_local(FileTime(130_057_734_000_000_000), 0);
+    Sample { at, groups: groups.collect(), ..Sample::default() }
+}
+
+fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
+    let mut sample = sample();
+    // Every second value of one group cannot be read.
+    for raw in sample.groups[3].values.iter_mut().step_by(2) {
+        *raw = RawValue::error(Status::NO_INSTANCE);
+    }
+    // What comes and goes: the same number of instances under names as long.
+    let others = [instances(500, 100), instances(500, 200)];
+    let second = |sample: &mut Sample, writer: &mut BlgWriter<W>| {
+        sample.at.utc = sample.at.utc.saturating_add(FileTime::PER_SECOND);
+        writer.write(sample).expect("written");
+        writer.flush().expect("flushed");
+    };
+    for instances in &others {
+        sample.groups[5].instances = Arc::clone(instances);
+        second(&mut sample, &mut writer);
+    }
+    second(&mut sample, &mut writer);
+    let mut turn = 0;
+    let most = least_allocated(|| {
+        turn += 1;
+        sample.groups[5].instances = Arc::clone(&others[turn % 2]);
+        second(&mut sample, &mut writer);
+    });
+    assert_eq!(most, 0, "bytes for a sample");
+}
+
+#[test]
+fn a_binary_log() {
+    let _alone = MEASURED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let options = BlgWriterOptions::new(TimeZone::utc());
+    let room = || Cursor::new(vec![0; 64 << 20]);
+    steady(BlgWriter::new(room(), options.clone()).expect("options"));
+    let ring = BlgWriterOptions { circular_bytes: Some(4 << 20), ..options.clone() };
+    steady(BlgWriter::new(room(), ring).expect("options"));
+
+    // And behind what there is.
+    let mut writer = BlgWriter::new(Cursor::new(Vec::new()), options.clone()).expect("options");
+    let mut first = sample();
+    first.at.utc = first.at.utc.saturating_sub(FileTime::PER_SECOND);
+    writer.write(&first).expect("written");
+    writer.finish().expect("finished");
+    let mut file = writer.get_ref().clone();
+    file.get_mut().reserve(64 << 20);
+    steady(BlgWriter::append(file, options.performance_frequency).expect("a log"));
+}
+
+#[test]
+fn a_text_log() {
+    let _alone = MEASURED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let columns = (0..20_000).map(|n| Column { path: format!(r"\\HERE\Process(process {n})\Counter") });
+    let out = Cursor::new(vec![0; 64 << 20]);
+    let mut writer = TextWriter::new(out, Format::Csv, TimeZone::utc(), columns.collect()).expect("a text");
+    let mut second = 0;
+    let mut write = || {
+        second += 1;
+        let at = Moment::from_local(FileTime(130_057_734_000_000_000 + second * FileTime::PER_SECOND), 0);
+        let values = (0..20_000).map(|n| (n % 7 > 0).then_some(f64::from(n) / 3.0 + second as f64));
+        writer.write_row(at, values).expect("written");
+        writer.flush().expect("flushed");
+    };
+    write();
+    assert_eq!(least_allocated(write), 0, "bytes for a row");
+}
