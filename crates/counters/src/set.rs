@@ -90,7 +90,13 @@ impl Counter {
     }
 }
 
+/// Counters of memory in bytes whose names do not say so.
+const IN_BYTES: [&str; 4] = ["Working Set", "Working Set Peak", "Working Set - Private", "Commit Limit"];
+
 fn counted_unit(name: &str) -> Option<&'static str> {
+    if IN_BYTES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        return Some("bytes");
+    }
     let words = || name.split(|c: char| !c.is_alphabetic());
     let has = |wanted: &[&str]| words().any(|word| wanted.iter().any(|unit| word.eq_ignore_ascii_case(unit)));
     if has(&["kbytes", "kilobytes", "kb"]) {
@@ -206,7 +212,7 @@ impl Instance {
         Self::new(None, "", 0)
     }
 
-    /// Number of the instance within its [`InstanceTable`], counted from 0: small, dense, never reused.
+    /// Number of the instance within its [`InstanceTable`], counted from 0 in the order of appearance; never reused.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -264,6 +270,7 @@ pub type Instances = Arc<[Arc<Instance>]>;
 pub struct InstanceTable {
     by_label: HashMap<Box<str>, Arc<Instance>>,
     label: String,
+    next_id: u32,
 }
 
 impl InstanceTable {
@@ -275,18 +282,24 @@ impl InstanceTable {
             return Arc::clone(known);
         }
         let mut instance = Instance::new(parent, name, index);
-        instance.id = self.by_label.len() as u32;
+        instance.id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1);
         let instance = Arc::new(instance);
         self.by_label.insert(self.label.as_str().into(), Arc::clone(&instance));
         instance
     }
 
-    /// How many instances were met.
+    /// Takes an instance out that does not occur any more; when it comes back it is another object with another number.
+    pub fn forget(&mut self, instance: &Instance) {
+        self.by_label.remove(instance.label());
+    }
+
+    /// How many instances there are.
     pub fn len(&self) -> usize {
         self.by_label.len()
     }
 
-    /// Whether none was met yet.
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_label.is_empty()
     }

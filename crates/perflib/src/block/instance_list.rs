@@ -1,0 +1,103 @@
+//! Lists of instances: what `PerfEnumerateCounterSetInstances` gives.
+
+use zerocopy::IntoBytes;
+
+use super::capacity::MAX_BLOCK_BYTES;
+use super::error::{BlockError, Expected, Rule, count};
+use super::raw::{InstanceHeader, round_up_8};
+use super::section::{Section, SizeRules};
+use super::text::{MAX_NAME_UNITS, Text, name_bytes_bound, push_text};
+use super::write::WriteError;
+
+const HEADER: usize = size_of::<InstanceHeader>();
+/// Header, NUL and padding at least.
+const SIZE: SizeRules =
+    SizeRules { field: 0, least: (Rule::N2, HEADER + 8), most: Rule::N3, multiple: (Rule::N4, 8) };
+
+/// The name and the number of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedInstance<'a> {
+    /// The number.
+    pub id: u32,
+    /// The name.
+    pub name: Text<'a>,
+}
+
+impl<'a> ListedInstance<'a> {
+    /// Splits off the instance in front.
+    pub(super) fn take(rest: &mut Section<'a>) -> Result<Self, BlockError> {
+        let header: &InstanceHeader = rest.head(Rule::N1)?;
+        let text = rest.take(header.bytes.get(), &SIZE)?.after(HEADER);
+        let Some(name) = Text::until_nul(text.bytes) else {
+            let expected = Expected::Words("a NUL among these bytes");
+            return Err(BlockError::count(Rule::N5, text.offset, text.bytes.len(), expected));
+        };
+        if name.len() > MAX_NAME_UNITS {
+            let expected = Expected::AtMost(count(MAX_NAME_UNITS));
+            return Err(BlockError::count(Rule::N6, text.offset, name.len(), expected));
+        }
+        Ok(Self { id: header.id.get(), name })
+    }
+}
+
+/// Appends an instance to a list; a name of more than [`MAX_NAME_UNITS`] is cut at the boundary of a character.
+///
+/// # Errors
+///
+/// [`WriteError::TooLarge`]: the list would have more than [`MAX_BLOCK_BYTES`] or cannot grow. It is as it was then.
+pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), WriteError> {
+    let begin = out.len();
+    out.try_reserve(HEADER + name_bytes_bound(name)).map_err(|_| WriteError::TooLarge)?;
+    out.extend_from_slice(&[0; HEADER]);
+    push_text(out, name, MAX_NAME_UNITS);
+    out.resize(begin + round_up_8(out.len() - begin), 0);
+    if out.len() > MAX_BLOCK_BYTES {
+        out.truncate(begin);
+        return Err(WriteError::TooLarge);
+    }
+    // At most 2056 bytes.
+    let header = InstanceHeader { bytes: ((out.len() - begin) as u32).into(), id: id.into() };
+    out[begin..begin + HEADER].copy_from_slice(header.as_bytes());
+    Ok(())
+}
+
+/// A list of instances that was checked from its first byte to its last; an iterator over them.
+#[derive(Clone, Debug)]
+pub struct InstanceList<'a> {
+    rest: Section<'a>,
+}
+
+/// Checks a list of instances. No bytes are a list without instances.
+///
+/// # Errors
+///
+/// The first [`Rule`] that the bytes break, [`N1`](Rule::N1) to [`N6`](Rule::N6).
+///
+/// ```
+/// use tachograph_perflib::block::{decode_instances, push_instance};
+///
+/// let mut bytes = Vec::new();
+/// push_instance(&mut bytes, "_Total", 0)?;
+/// push_instance(&mut bytes, "C:", 1)?;
+/// assert_eq!(bytes.len(), 40);
+/// let names: Vec<_> = decode_instances(&bytes)?.map(|instance| instance.name.to_string()).collect();
+/// assert_eq!(names, ["_Total", "C:"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decode_instances(bytes: &[u8]) -> Result<InstanceList<'_>, BlockError> {
+    let list = InstanceList { rest: Section::all(bytes) };
+    let mut rest = list.rest;
+    while !rest.bytes.is_empty() {
+        ListedInstance::take(&mut rest)?;
+    }
+    Ok(list)
+}
+
+impl<'a> Iterator for InstanceList<'a> {
+    type Item = ListedInstance<'a>;
+
+    fn next(&mut self) -> Option<ListedInstance<'a>> {
+        // The whole list was checked: the only error is its end.
+        ListedInstance::take(&mut self.rest).ok()
+    }
+}

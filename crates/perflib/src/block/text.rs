@@ -1,0 +1,99 @@
+//! Texts of blocks: UTF-16LE that ends with NUL.
+
+use std::fmt;
+
+/// How long an instance's, a set's or a counter's name can be, in UTF-16 units without the NUL.
+#[doc(alias = "PERF_MAX_INSTANCE_NAME")]
+pub const MAX_NAME_UNITS: usize = 1023;
+
+/// A text in UTF-16LE, borrowed from a block, without its NUL.
+///
+/// Shown or compared, whatever is no valid UTF-16 is a replacement character (U+FFFD). Control characters are given as
+/// they are: who writes to a terminal escapes them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Text<'a> {
+    /// An even number of bytes, none of the units 0.
+    bytes: &'a [u8],
+}
+
+impl<'a> Text<'a> {
+    /// The text at the front of some bytes up to its NUL; `None` where there is no NUL.
+    pub(crate) fn until_nul(bytes: &'a [u8]) -> Option<Self> {
+        let (units, _) = bytes.as_chunks::<2>();
+        let length = units.iter().position(|unit| *unit == [0, 0])?;
+        Some(Self { bytes: &bytes[..2 * length] })
+    }
+
+    /// The UTF-16 units.
+    pub fn units(self) -> impl ExactSizeIterator<Item = u16> + Clone + use<'a> {
+        let (units, _) = self.bytes.as_chunks::<2>();
+        units.iter().map(|unit| u16::from_le_bytes(*unit))
+    }
+
+    /// The characters.
+    pub fn chars(self) -> impl Iterator<Item = char> + Clone + use<'a> {
+        char::decode_utf16(self.units()).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    /// The length in UTF-16 units.
+    pub fn len(self) -> usize {
+        self.bytes.len() / 2
+    }
+
+    /// Whether the text is empty.
+    pub fn is_empty(self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Appends the text to one that is reused.
+    pub fn push_to(self, out: &mut String) {
+        out.extend(self.chars());
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        self.chars().try_for_each(|c| f.write_char(c))
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.chars().eq(other.chars())
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self == *other
+    }
+}
+
+/// Appends a text with its NUL, cut at the boundary of a character to at most so many units.
+///
+/// A NUL within the text is left out: it would end it early.
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str, most_units: usize) {
+    let mut units = 0;
+    for c in text.chars().filter(|&c| c != '\0') {
+        units += c.len_utf16();
+        if units > most_units {
+            break;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            out.extend_from_slice(&unit.to_le_bytes());
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// As many bytes as [`push_text`] and padding to 8 append for a name, or more.
+pub(crate) fn name_bytes_bound(name: &str) -> usize {
+    2 * (name.len().min(MAX_NAME_UNITS) + 1) + 8
+}

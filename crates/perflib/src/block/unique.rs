@@ -1,0 +1,43 @@
+//! Whether ids stand twice.
+
+/// Up to here each id is compared with each other; beyond, a sorted copy is made.
+const FEW: usize = 64;
+
+/// The first place of an id that stands before it already; `None` where all differ.
+///
+/// Time O(n log n) and 8 bytes of memory per id at most, and none where the ids rise: they can be a hostile block's.
+pub(crate) fn repeated(ids: impl ExactSizeIterator<Item = u32> + Clone) -> Option<usize> {
+    if ids.clone().zip(ids.clone().skip(1)).all(|(id, next)| id < next) {
+        return None;
+    }
+    if ids.len() <= FEW {
+        return ids.clone().enumerate().position(|(at, id)| ids.clone().take(at).any(|other| other == id));
+    }
+    let mut sorted: Vec<(u32, u32)> = ids.zip(0..).collect();
+    sorted.sort_unstable();
+    sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1 as usize).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeated;
+
+    #[test]
+    fn few_and_many() {
+        for length in [3u32, 63, 64, 65, 1000] {
+            let rising: Vec<u32> = (0..length).collect();
+            let falling: Vec<u32> = (0..length).rev().collect();
+            for ids in [rising, falling] {
+                assert_eq!(repeated(ids.iter().copied()), None, "{length}");
+                let mut ids = ids;
+                let last = ids.len() - 1;
+                ids[last] = ids[0];
+                assert_eq!(repeated(ids.iter().copied()), Some(last), "{length}");
+                ids[1] = ids[0];
+                assert_eq!(repeated(ids.iter().copied()), Some(1), "{length}");
+            }
+        }
+        assert_eq!(repeated([].into_iter()), None);
+        assert_eq!(repeated([7].into_iter()), None);
+    }
+}

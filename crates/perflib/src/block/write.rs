@@ -1,0 +1,201 @@
+//! Writing of raw data blocks.
+
+mod error;
+mod instances;
+
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
+
+pub use error::WriteError;
+pub use instances::InstancesWriter;
+
+use super::capacity::MAX_BLOCK_BYTES;
+use super::kind::Kind;
+use super::raw::{CounterData, DataHeader, MultiCounters, ResultHeader, round_up_8};
+use super::stamp::Stamp;
+use super::{MAX_COUNTERS, WILDCARD_ID};
+use crate::ErrorCode;
+
+const HEADER: usize = size_of::<DataHeader>();
+
+/// Writes a raw data block into a reused buffer, result by result, in the order of the handle's queries by their index.
+///
+/// Once the buffer has grown to the size of the blocks nothing is allocated. A value is 8 bytes wide; `None`, which is one
+/// that cannot be read now, is written with data size 0 (see
+/// [`DecodeOptions::allow_missing_values`](super::DecodeOptions::allow_missing_values)). A result that is given up halfway,
+/// by an error or with an [`InstancesWriter`] that is not closed, is not part of the block: the next, such as an
+/// [`error`](Self::error), takes its place.
+///
+/// Sizes are 32-bit numbers in a block, and nothing is written beyond [`MAX_BLOCK_BYTES`].
+#[derive(Debug)]
+pub struct BlockWriter<'v> {
+    out: &'v mut Vec<u8>,
+    /// Bytes up to the end of the last whole result.
+    whole: usize,
+    results: u32,
+    most_bytes: usize,
+}
+
+impl<'v> BlockWriter<'v> {
+    /// Begins a block; what the buffer holds is gone.
+    pub fn begin(out: &'v mut Vec<u8>, stamp: &Stamp) -> Self {
+        out.clear();
+        out.extend_from_slice(stamp.header().as_bytes());
+        Self { out, whole: HEADER, results: 0, most_bytes: MAX_BLOCK_BYTES }
+    }
+
+    /// How many results are whole, which is the index of the next.
+    pub fn results(&self) -> u32 {
+        self.results
+    }
+
+    /// Writes why a query has no data (`PERF_ERROR_RETURN`).
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoErrorCode`] for code 0, [`WriteError::TooLarge`].
+    pub fn error(&mut self, code: ErrorCode) -> Result<(), WriteError> {
+        if code.0 == 0 {
+            return Err(WriteError::NoErrorCode);
+        }
+        self.open(Kind::Error, code.0)?;
+        self.close()
+    }
+
+    /// Writes one counter of one instance (`PERF_SINGLE_COUNTER`).
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::TooLarge`].
+    pub fn single_counter(&mut self, value: Option<u64>) -> Result<(), WriteError> {
+        self.open(Kind::SingleCounter, 0)?;
+        self.value(value)?;
+        self.close()
+    }
+
+    /// Writes several counters of one instance (`PERF_MULTIPLE_COUNTERS`): a value per id.
+    ///
+    /// That no id stands twice is the caller's duty: ids are a registered set's, where that is checked.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Ids`] for no ids, more than [`MAX_COUNTERS`] or the wildcard, [`WriteError::Values`] where there are
+    /// not as many values as ids, [`WriteError::TooLarge`].
+    pub fn multiple_counters(&mut self, ids: &[u32], values: &[Option<u64>]) -> Result<(), WriteError> {
+        if ids.len() != values.len() {
+            return Err(WriteError::Values { found: values.len(), expected: ids.len() });
+        }
+        self.open(Kind::MultipleCounters, 0)?;
+        self.ids(ids)?;
+        values.iter().try_for_each(|&value| self.value(value))?;
+        self.close()
+    }
+
+    /// Begins one counter of several instances (`PERF_MULTIPLE_INSTANCES`): a value per instance.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::TooLarge`].
+    pub fn multiple_instances(&mut self) -> Result<InstancesWriter<'_, 'v>, WriteError> {
+        self.open(Kind::MultipleInstances, 0)?;
+        InstancesWriter::open(self, 1)
+    }
+
+    /// Begins several counters of several instances (`PERF_COUNTERSET`): a value per instance and id.
+    ///
+    /// That no id stands twice is the caller's duty: ids are a registered set's, where that is checked.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Ids`] for no ids, more than [`MAX_COUNTERS`] or the wildcard, [`WriteError::TooLarge`].
+    pub fn counterset(&mut self, ids: &[u32]) -> Result<InstancesWriter<'_, 'v>, WriteError> {
+        self.open(Kind::CounterSet, 0)?;
+        self.ids(ids)?;
+        InstancesWriter::open(self, ids.len())
+    }
+
+    /// Ends the block.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoFrequency`]: every consumer would reject a block whose clock stands still.
+    pub fn finish(self) -> Result<(), WriteError> {
+        self.out.truncate(self.whole);
+        let total = number(self.whole)?;
+        // The header is there from the beginning.
+        let Ok((header, _)) = DataHeader::mut_from_prefix(self.out) else { return Ok(()) };
+        if header.frequency.get() <= 0 {
+            return Err(WriteError::NoFrequency);
+        }
+        header.total_bytes = total;
+        header.result_count = self.results.into();
+        Ok(())
+    }
+
+    /// Begins a result, in the place of one that was given up.
+    fn open(&mut self, kind: Kind, status: u32) -> Result<(), WriteError> {
+        self.out.truncate(self.whole);
+        let header =
+            ResultHeader { status: status.into(), kind: kind.number().into(), ..ResultHeader::default() };
+        self.put(header.as_bytes())
+    }
+
+    /// Ends a result.
+    fn close(&mut self) -> Result<(), WriteError> {
+        let bytes = number(self.out.len() - self.whole)?;
+        self.results = self.results.checked_add(1).ok_or(WriteError::TooLarge)?;
+        self.patch(self.whole + 8, bytes);
+        self.whole = self.out.len();
+        Ok(())
+    }
+
+    /// Writes counter ids, filled up to a multiple of 8.
+    fn ids(&mut self, ids: &[u32]) -> Result<(), WriteError> {
+        if ids.is_empty() || ids.len() > MAX_COUNTERS || ids.contains(&WILDCARD_ID) {
+            return Err(WriteError::Ids);
+        }
+        let bytes = size_of::<MultiCounters>() + size_of_val(ids);
+        let padded = round_up_8(bytes);
+        let header = MultiCounters { bytes: number(padded)?, counter_count: number(ids.len())? };
+        self.put(header.as_bytes())?;
+        ids.iter().try_for_each(|id| self.put(&id.to_le_bytes()))?;
+        self.put(&[0; 8][..padded - bytes])
+    }
+
+    /// Writes a value of 8 bytes, or none.
+    fn value(&mut self, value: Option<u64>) -> Result<(), WriteError> {
+        let data_bytes = if value.is_some() { 8 } else { 0 };
+        let header = CounterData { data_bytes: U32::new(data_bytes), bytes: U32::new(16) };
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(header.as_bytes());
+        bytes[8..].copy_from_slice(&value.unwrap_or(0).to_le_bytes());
+        self.put(&bytes)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        self.reserve(bytes.len())?;
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Makes room, within the bound.
+    fn reserve(&mut self, bytes: usize) -> Result<(), WriteError> {
+        if bytes > self.most_bytes.saturating_sub(self.out.len()) {
+            return Err(WriteError::TooLarge);
+        }
+        self.out.try_reserve(bytes).map_err(|_| WriteError::TooLarge)
+    }
+
+    /// Writes a number that is known only now.
+    fn patch(&mut self, at: usize, number: U32) {
+        self.out[at..at + size_of::<U32>()].copy_from_slice(number.as_bytes());
+    }
+}
+
+/// A size or count as a block holds it.
+fn number(number: usize) -> Result<U32, WriteError> {
+    u32::try_from(number).map(U32::new).map_err(|_| WriteError::TooLarge)
+}
+
+#[cfg(test)]
+mod tests;

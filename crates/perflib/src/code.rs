@@ -1,0 +1,84 @@
+//! Win32 result codes, which the functions, identifiers and result blocks of PerfLib carry.
+
+use std::fmt;
+
+/// A Win32 code other than success: why a call, an identifier or a result failed.
+///
+/// Source: "System Error Codes"; \[MS-PCQ\].
+///
+/// ```
+/// use tachograph_perflib::ErrorCode;
+///
+/// assert_eq!(ErrorCode::INVALID_PARAMETER.0, 87);
+/// assert_eq!(ErrorCode::GUID_NOT_FOUND.to_string(), "the counter set is not registered (4200)");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ErrorCode(pub u32);
+
+macro_rules! codes {
+    ($($constant:ident = $code:literal $name:literal $text:literal;)*) => {
+        /// The codes by name.
+        impl ErrorCode {
+            $(
+                #[doc = concat!("`", $name, "`: ", $text, ".")]
+                #[doc(alias = $name)]
+                pub const $constant: Self = Self($code);
+            )*
+
+            /// Windows' name; `None` for a code that is not in the table.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($code => Some($name),)*
+                    _ => None,
+                }
+            }
+
+            /// What the code says, in a few words.
+            pub const fn meaning(self) -> Option<&'static str> {
+                match self.0 {
+                    $($code => Some($text),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    PATH_NOT_FOUND = 3 "ERROR_PATH_NOT_FOUND" "there is no active instance of that name";
+    ACCESS_DENIED = 5 "ERROR_ACCESS_DENIED" "access is denied";
+    NOT_ENOUGH_MEMORY = 8 "ERROR_NOT_ENOUGH_MEMORY" "the caller's buffer is too small";
+    INVALID_DATA = 13 "ERROR_INVALID_DATA" "the data is not valid";
+    OUT_OF_MEMORY = 14 "ERROR_OUTOFMEMORY" "memory could not be had";
+    NOT_SUPPORTED = 50 "ERROR_NOT_SUPPORTED" "this is not supported";
+    BAD_NETWORK_PATH = 53 "ERROR_BAD_NETPATH" "the machine cannot be reached";
+    INVALID_PARAMETER = 87 "ERROR_INVALID_PARAMETER" "the identifier is not valid for its counter set";
+    ALREADY_EXISTS = 183 "ERROR_ALREADY_EXISTS" "the same was added before";
+    NO_DATA = 232 "ERROR_NO_DATA" "there is no data";
+    NOT_FOUND = 1168 "ERROR_NOT_FOUND" "there is no such item";
+    INTERNAL_ERROR = 1359 "ERROR_INTERNAL_ERROR" "the provider failed";
+    NO_SYSTEM_RESOURCES = 1450 "ERROR_NO_SYSTEM_RESOURCES" "system resources are exhausted";
+    TIMEOUT = 1460 "ERROR_TIMEOUT" "the provider did not answer in time";
+    RESOURCE_LANG_NOT_FOUND = 1815 "ERROR_RESOURCE_LANG_NOT_FOUND" "the language is not installed";
+    GUID_NOT_FOUND = 4200 "ERROR_WMI_GUID_NOT_FOUND" "the counter set is not registered";
+    INSTANCE_NOT_FOUND = 4201 "ERROR_WMI_INSTANCE_NOT_FOUND" "the counter set has no instances";
+    ITEM_ID_NOT_FOUND = 4202 "ERROR_WMI_ITEMID_NOT_FOUND" "the counter set has no such counter";
+    INVALID_REGISTRATION = 4211 "ERROR_WMI_INVALID_REGINFO" "the data does not fit the registration";
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.meaning() {
+            Some(meaning) => write!(f, "{meaning} ({})", self.0),
+            None => write!(f, "Win32 code {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name().unwrap_or("ErrorCode"), self.0)
+    }
+}
+
+impl std::error::Error for ErrorCode {}

@@ -1,0 +1,29 @@
+//! The PerfLib V2 model: counter sets that providers register, queries that consumers open, and the raw data blocks
+//! that carry the results.
+//!
+//! Reference: "Using the PerfLib Functions to Consume Counter Data", perflib.h, \[MS-PCQ\].
+
+pub mod block;
+mod clock;
+mod code;
+mod filter;
+mod guid;
+mod host;
+mod instance;
+mod numbering;
+mod provider;
+mod query;
+pub mod registration;
+mod registry;
+mod rows;
+
+pub use clock::{Clock, FREQUENCY, Moments};
+pub use code::ErrorCode;
+pub use filter::InstanceFilter;
+pub use guid::{Guid, GuidError};
+pub use instance::InstanceKey;
+pub use numbering::Numbering;
+pub use provider::{Failure, Provider};
+pub use query::{PathMatch, QueriedSet, Query};
+pub use registry::Registry;
+pub use rows::{Row, Rows, Trouble};

@@ -1,0 +1,80 @@
+//! What a provider does.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::registration::CounterSetInfo;
+use crate::{ErrorCode, Rows};
+
+/// A provider of one counter set.
+///
+/// Collecting is asked of it at every sample, with a [`Rows`] that says which counters and instances are wanted: what
+/// nobody asked for is not to be read. After the first samples it should allocate nothing.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tachograph_counters::CounterType;
+/// use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+/// use tachograph_perflib::{Failure, Guid, InstanceKey, Provider, Rows};
+///
+/// const REQUESTS: u32 = 1;
+///
+/// struct Shop {
+///     info: Arc<CounterSetInfo>,
+///     instance: Arc<InstanceKey>,
+///     requests: u64,
+/// }
+///
+/// impl Provider for Shop {
+///     fn info(&self) -> &Arc<CounterSetInfo> {
+///         &self.info
+///     }
+///
+///     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+///         rows.push(&self.instance).set(REQUESTS, self.requests);
+///         Ok(())
+///     }
+/// }
+///
+/// let mut info = CounterSetInfo::new("Shop", Guid::from_u128(0xD1), InstanceType::Single);
+/// info.counters.push(CounterInfo::new(REQUESTS, "Requests/sec", CounterType::BULK_COUNT));
+/// let shop = Shop { info: Arc::new(info), instance: Arc::default(), requests: 7 };
+/// # let _ = shop;
+/// ```
+pub trait Provider: Send {
+    /// The counter set, with the counters that this machine can give; one that it cannot give at all is left out.
+    fn info(&self) -> &Arc<CounterSetInfo>;
+
+    /// Adds one row for each instance that there is now and that is [wanted](Rows::wants_instance), in the provider's
+    /// order, and sets in it what is [wanted](Rows::wants).
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be said of the whole set. What concerns one value is said with
+    /// [`Row::fail`](crate::Row::fail).
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure>;
+}
+
+/// Why a counter set could not be collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The Win32 code that the set's identifiers answer with.
+    pub code: ErrorCode,
+    /// The cause in words, with the file where there is one.
+    pub reason: Arc<str>,
+}
+
+impl Failure {
+    /// A failure with its cause in words.
+    pub fn new(code: ErrorCode, reason: impl Into<Arc<str>>) -> Self {
+        Self { code, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,284 @@
+//! Queries: what a consumer asks for, collected at one moment.
+
+mod added;
+mod results;
+
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
+
+use crate::block::Identifier;
+use crate::registry::{Entry, Registry, instances_of};
+use crate::{ErrorCode, Failure, InstanceFilter, Moments, Rows};
+use added::Added;
+
+/// A query of a machine: identifiers and counter paths that are collected together, with one time stamp.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tachograph_perflib::{Clock, Query, Registry};
+///
+/// let registry = Arc::new(Registry::new("WEB1", Clock::of_this_machine()));
+/// let mut query = Query::open(&registry, None)?;
+/// query.collect();
+/// let mut block = Vec::new();
+/// query.data(&mut block)?;
+/// assert_eq!(block.len(), 48);
+/// # Ok::<(), tachograph_perflib::ErrorCode>(())
+/// ```
+#[derive(Debug)]
+pub struct Query {
+    registry: Arc<Registry>,
+    added: Vec<Added>,
+    sets: Vec<QueriedSet>,
+    at: Moments,
+}
+
+/// A counter set of a query: everything that its identifiers and paths want of it, collected once.
+pub struct QueriedSet {
+    entry: Arc<Entry>,
+    rows: Rows,
+    outcome: Result<(), Failure>,
+}
+
+impl QueriedSet {
+    /// The instances and raw values of the collection; empty where it failed.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Whether the set could be collected.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not.
+    pub fn outcome(&self) -> Result<(), &Failure> {
+        self.outcome.as_ref().copied()
+    }
+}
+
+/// A counter that a path was added for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathMatch {
+    /// The place of its counter set among [`Query::sets`].
+    pub set: usize,
+    /// The counter's id.
+    pub counter_id: u32,
+}
+
+impl Query {
+    /// An empty query of a machine; `None` stands for this one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::BAD_NETWORK_PATH`] for another machine: only this one can be asked.
+    #[doc(alias = "PerfOpenQueryHandle")]
+    #[doc(alias = "PerfCloseQueryHandle")]
+    pub fn open(registry: &Arc<Registry>, machine: Option<&str>) -> Result<Self, ErrorCode> {
+        let is_other = |name: &str| {
+            let name = name.trim_start_matches('\\');
+            !name.is_empty() && name != "." && !eq_ignore_case(name, registry.machine())
+        };
+        if machine.is_some_and(is_other) {
+            return Err(ErrorCode::BAD_NETWORK_PATH);
+        }
+        let at = Moments::default();
+        Ok(Self { registry: Arc::clone(registry), added: Vec::new(), sets: Vec::new(), at })
+    }
+
+    /// Adds identifiers. Each gets a status of its own, 0 or a [`ErrorCode`]; those that fail do not keep the others out.
+    ///
+    /// - [`ErrorCode::GUID_NOT_FOUND`], [`ErrorCode::ITEM_ID_NOT_FOUND`]: there is no such set or counter.
+    /// - [`ErrorCode::INVALID_PARAMETER`]: a name for a set without instances, or none for a set with instances.
+    /// - [`ErrorCode::PATH_NOT_FOUND`]: a name without wildcards that no instance has now.
+    /// - [`ErrorCode::ALREADY_EXISTS`]: the same was added before.
+    ///
+    /// Companions of a counter are not added with it; [`add_path`](Self::add_path) does that.
+    #[doc(alias = "PerfAddCounters")]
+    pub fn add(&mut self, identifiers: &mut [Identifier]) {
+        for identifier in identifiers.iter_mut() {
+            let outcome = self.add_one(identifier);
+            identifier.status = outcome.err().map_or(0, |code| code.0);
+        }
+        self.take_wants();
+    }
+
+    fn add_one(&mut self, identifier: &Identifier) -> Result<(), ErrorCode> {
+        let registry = Arc::clone(&self.registry);
+        let entry = registry.entry(identifier.set)?;
+        if identifier.counter_id.is_some_and(|id| entry.info.position(id).is_none()) {
+            return Err(ErrorCode::ITEM_ID_NOT_FOUND);
+        }
+        if entry.info.has_instances() == identifier.name.is_empty() {
+            return Err(ErrorCode::INVALID_PARAMETER);
+        }
+        let added = Added::new(self.queried(entry), &entry.info, identifier);
+        if self.added.iter().any(|known| known.is_same(&added)) {
+            return Err(ErrorCode::ALREADY_EXISTS);
+        }
+        if entry.info.has_instances() && Pattern::new(&identifier.name).is_literal() {
+            let instances = instances_of(entry, registry.clock().now()).unwrap_or_default();
+            if !instances.iter().any(|instance| added.takes(instance)) {
+                return Err(ErrorCode::PATH_NOT_FOUND);
+            }
+        }
+        self.added.push(added);
+        Ok(())
+    }
+
+    /// Takes identifiers out again. Each gets a status of its own: [`ErrorCode::INVALID_PARAMETER`] where there is nothing
+    /// to take out.
+    #[doc(alias = "PerfDeleteCounters")]
+    pub fn delete(&mut self, identifiers: &mut [Identifier]) {
+        for identifier in identifiers.iter_mut() {
+            let is_it = |added: &Added| added.is(identifier);
+            let place = self.added.iter().position(is_it);
+            identifier.status = match place {
+                Some(place) => {
+                    self.added.remove(place);
+                    0
+                }
+                None => ErrorCode::INVALID_PARAMETER.0,
+            };
+        }
+        self.take_wants();
+    }
+
+    /// What was added, each with the place of its result in the block: the order in which results come.
+    #[doc(alias = "PerfQueryCounterInfo")]
+    pub fn identifiers(&self) -> Vec<Identifier> {
+        self.added.iter().enumerate().map(|(index, added)| added.identifier(index)).collect()
+    }
+
+    /// Adds every counter that a path selects, for display, together with its companions (base, time, frequency,
+    /// multiplier). An instance need not be there yet.
+    ///
+    /// Gives one match for each counter, in the order of the registration; none where the path selects no counter of any
+    /// set.
+    pub fn add_path(&mut self, path: &PathPattern) -> Vec<PathMatch> {
+        let matches = self.add_path_quietly(path);
+        self.take_wants();
+        matches
+    }
+
+    /// As [`add_path`](Self::add_path) for several paths.
+    pub fn add_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
+        let matches = paths.into_iter().map(|path| self.add_path_quietly(path)).collect();
+        self.take_wants();
+        matches
+    }
+
+    fn add_path_quietly(&mut self, path: &PathPattern) -> Vec<PathMatch> {
+        let registry = Arc::clone(&self.registry);
+        let mut matches = Vec::new();
+        if !path.matches_machine(registry.machine()) {
+            return matches;
+        }
+        for guid in registry.enumerate() {
+            let Ok(entry) = registry.entry(guid) else { continue };
+            let info = &entry.info;
+            let instance = path.path().instance.as_ref().map(|instance| instance.as_str());
+            if !path.matches_set(&info.name) || info.has_instances() != instance.is_some() {
+                continue;
+            }
+            let chosen: Vec<_> = info
+                .counters
+                .iter()
+                .filter(|counter| counter.is_displayable() && path.matches_counter(&counter.name))
+                .collect();
+            if chosen.is_empty() {
+                continue;
+            }
+            let set = self.queried(entry);
+            for counter in chosen {
+                matches.push(PathMatch { set, counter_id: counter.id });
+                for id in std::iter::once(counter.id).chain(counter.companions()) {
+                    let added = Added::of_path(set, info, instance, id);
+                    if !self.added.iter().any(|known| known.is_same(&added)) {
+                        self.added.push(added);
+                    }
+                }
+            }
+        }
+        matches
+    }
+
+    /// The place of a set among those of the query; it is added where it is new.
+    fn queried(&mut self, entry: &Arc<Entry>) -> usize {
+        let known = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry));
+        known.unwrap_or_else(|| {
+            let rows = Rows::new(Arc::clone(&entry.info));
+            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome: Ok(()) });
+            self.sets.len() - 1
+        })
+    }
+
+    /// Tells the rows of each set what is wanted of it now.
+    fn take_wants(&mut self) {
+        for (place, set) in self.sets.iter_mut().enumerate() {
+            let of_set = || self.added.iter().filter(|added| added.set() == place);
+            let mut filters: Vec<InstanceFilter> = Vec::new();
+            for added in of_set() {
+                if !filters.contains(added.filter()) {
+                    filters.push(added.filter().clone());
+                }
+            }
+            let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
+            set.rows.want(ids, filters);
+        }
+    }
+
+    /// Collects everything that was added, at one moment. What a set fails with is its own
+    /// [outcome](QueriedSet::outcome); the others are whole.
+    ///
+    /// Instances are matched anew each time.
+    pub fn collect(&mut self) -> Moments {
+        self.at = self.registry.clock().now();
+        for (place, set) in self.sets.iter_mut().enumerate() {
+            set.rows.clear(self.at);
+            set.outcome = if self.added.iter().any(|added| added.set() == place) {
+                set.entry.host().collect(&mut set.rows)
+            } else {
+                Ok(())
+            };
+        }
+        self.at
+    }
+
+    /// The moment of the last collection.
+    pub fn at(&self) -> Moments {
+        self.at
+    }
+
+    /// The counter sets that were collected.
+    pub fn sets(&self) -> &[QueriedSet] {
+        &self.sets
+    }
+
+    /// The registry that is asked.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The last collection as a raw data block: one result for each identifier, in the order of
+    /// [`identifiers`](Self::identifiers). `out` is cleared before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::OUT_OF_MEMORY`] when the block would be longer than its size fields can say.
+    #[doc(alias = "PerfQueryCounterData")]
+    pub fn data(&self, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+        results::encode(self, out)
+    }
+}
+
+impl std::fmt::Debug for QueriedSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueriedSet")
+            .field("set", &self.entry.info.name)
+            .field("rows", &self.rows.instances().len())
+            .field("outcome", &self.outcome)
+            .finish()
+    }
+}

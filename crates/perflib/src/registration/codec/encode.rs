@@ -1,0 +1,151 @@
+//! Writing of registration data.
+
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U32;
+
+use super::Request;
+use crate::ErrorCode;
+use crate::block::WILDCARD_ID;
+use crate::block::raw::{
+    CounterRegistration, CounterSetRegistration, StringBuffer, StringHeader, round_up_8,
+};
+use crate::block::text::push_text;
+use crate::registration::{CounterInfo, CounterSetInfo};
+
+/// How large registration data can be, in bytes: 128 MiB.
+///
+/// Source: the limit in \[MS-PCQ\].
+pub const MAX_REGISTRATION_BYTES: usize = 128 << 20;
+
+/// Primary language of the LCIDs of English.
+const ENGLISH: u32 = 9;
+
+/// Writes what a request asks for; what the buffer holds is gone.
+///
+/// # Errors
+///
+/// The buffer is empty then. [`ErrorCode::ITEM_ID_NOT_FOUND`] for a counter that the set has not,
+/// [`ErrorCode::RESOURCE_LANG_NOT_FOUND`] for a language other than the default and English,
+/// [`ErrorCode::OUT_OF_MEMORY`] for more than [`MAX_REGISTRATION_BYTES`].
+///
+/// ```
+/// use tachograph_counters::CounterType;
+/// # use tachograph_perflib::{ErrorCode, Guid};
+/// # use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+/// use tachograph_perflib::registration::{Request, decode_strings, encode};
+/// # let info = CounterSetInfo {
+/// #     guid: Guid::from_u128(1), provider_guid: Guid::from_u128(2), provider_name: "Tachograph".into(),
+/// #     name: "Memory".into(), help: "".into(), instances_help: "".into(), instance_type: InstanceType::Single,
+/// #     detail_level: 100, counters: vec![CounterInfo::new(1, "Available Bytes", CounterType::LARGE_RAWCOUNT)],
+/// # };
+///
+/// let mut bytes = Vec::new();
+/// encode(&info, Request::EnglishCounterNames, &mut bytes)?;
+/// let names = decode_strings(&bytes)?;
+/// assert!(names.get(1).is_some_and(|name| name == "Available Bytes"));
+/// assert_eq!(encode(&info, Request::Counter(9), &mut bytes), Err(ErrorCode::ITEM_ID_NOT_FOUND));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn encode(info: &CounterSetInfo, request: Request, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+    out.clear();
+    if request.language().is_some_and(|language| language != 0 && language & 0x3FF != ENGLISH) {
+        return Err(ErrorCode::RESOURCE_LANG_NOT_FOUND);
+    }
+    let text = |out: &mut Vec<u8>, text: &str| {
+        push_text(out, text, MAX_REGISTRATION_BYTES / 2);
+        Ok(())
+    };
+    let written = match request {
+        Request::CounterSet => push_set(info, out),
+        Request::Counter(id) => {
+            let counter = info.counters.iter().find(|counter| counter.id == id);
+            let counter = counter.ok_or(ErrorCode::ITEM_ID_NOT_FOUND)?;
+            out.extend_from_slice(registration(counter).as_bytes());
+            Ok(())
+        }
+        Request::CounterSetName(_) | Request::EnglishCounterSetName => text(out, &info.name),
+        Request::CounterSetHelp(_) => text(out, &info.help),
+        Request::CounterNames(_) | Request::EnglishCounterNames => {
+            push_strings(info.counters.iter().map(|counter| (counter.id, &*counter.name)), out)
+        }
+        Request::CounterHelps(_) => {
+            push_strings(info.counters.iter().map(|counter| (counter.id, &*counter.help)), out)
+        }
+        Request::ProviderName => text(out, &info.provider_name),
+        Request::ProviderGuid => {
+            out.extend_from_slice(&info.provider_guid.to_bytes());
+            Ok(())
+        }
+    };
+    let fits = written.and_then(|()| within_bound(out.len()));
+    if fits.is_err() {
+        out.clear();
+    }
+    fits
+}
+
+fn push_set(info: &CounterSetInfo, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+    let head = CounterSetRegistration {
+        set: info.guid.to_bytes(),
+        set_type: U32::ZERO,
+        detail_level: info.detail_level.into(),
+        counter_count: number(info.counters.len())?,
+        instance_type: (info.instance_type as u32).into(),
+    };
+    out.extend_from_slice(head.as_bytes());
+    for counter in &info.counters {
+        out.extend_from_slice(registration(counter).as_bytes());
+        within_bound(out.len())?;
+    }
+    Ok(())
+}
+
+fn registration(counter: &CounterInfo) -> CounterRegistration {
+    let named = [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id];
+    CounterRegistration {
+        id: counter.id.into(),
+        counter_type: counter.counter_type.0.into(),
+        attributes: counter.attributes.0.into(),
+        detail_level: counter.detail_level.into(),
+        default_scale: counter.default_scale.into(),
+        companions: named.map(|id| id.unwrap_or(WILDCARD_ID).into()),
+        aggregate: (counter.aggregate as u32).into(),
+        reserved: U32::ZERO,
+    }
+}
+
+/// Writes a string block. Offsets count from its start; an empty text is none.
+fn push_strings<'a>(
+    texts: impl ExactSizeIterator<Item = (u32, &'a str)>,
+    out: &mut Vec<u8>,
+) -> Result<(), ErrorCode> {
+    let (head_bytes, header_bytes) = (size_of::<StringBuffer>(), size_of::<StringHeader>());
+    let counter_count = number(texts.len())?;
+    let strings = head_bytes + texts.len() * header_bytes;
+    within_bound(strings)?;
+    out.resize(strings, 0);
+    for (place, (id, text)) in texts.enumerate() {
+        let mut offset = WILDCARD_ID.into();
+        if !text.is_empty() {
+            offset = number(out.len())?;
+            push_text(out, text, MAX_REGISTRATION_BYTES / 2);
+            within_bound(out.len())?;
+        }
+        let header = StringHeader { counter_id: id.into(), offset };
+        let at = head_bytes + place * header_bytes;
+        out[at..at + header_bytes].copy_from_slice(header.as_bytes());
+    }
+    out.resize(round_up_8(out.len()), 0);
+    let head = StringBuffer { bytes: number(out.len())?, counter_count };
+    out[..head_bytes].copy_from_slice(head.as_bytes());
+    Ok(())
+}
+
+fn within_bound(bytes: usize) -> Result<(), ErrorCode> {
+    if bytes > MAX_REGISTRATION_BYTES { Err(ErrorCode::OUT_OF_MEMORY) } else { Ok(()) }
+}
+
+/// A size or count as registration data holds it.
+fn number(number: usize) -> Result<U32, ErrorCode> {
+    u32::try_from(number).map(U32::new).map_err(|_| ErrorCode::OUT_OF_MEMORY)
+}

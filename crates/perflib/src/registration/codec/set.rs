@@ -1,0 +1,189 @@
+//! Decoding of a set's registration.
+
+use tachograph_counters::CounterType;
+use zerocopy::FromBytes;
+
+use crate::Guid;
+use crate::block::raw::{CounterRegistration, CounterSetRegistration};
+use crate::block::section::Section;
+use crate::block::unique::repeated;
+use crate::block::{BlockError, Expected, Found, MAX_COUNTERS, Rule, WILDCARD_ID};
+use crate::registration::check::{self, Fault, SCALES, Types, check_companions, is_detail_level};
+use crate::registration::{Aggregate, Attributes, InstanceType};
+
+/// A counter set as its registration data tells it; the texts are asked for separately.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredSet {
+    /// The GUID of the set.
+    pub guid: Guid,
+    /// How many instances it has.
+    pub instance_type: InstanceType,
+    /// 100 (novice) or 200 (advanced).
+    pub detail_level: u32,
+    /// The counters, at least one; ids differ.
+    pub counters: Vec<RegisteredCounter>,
+}
+
+/// A counter as its registration data tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisteredCounter {
+    /// Number of the counter.
+    pub id: u32,
+    /// The type.
+    pub counter_type: CounterType,
+    /// How it is shown.
+    pub attributes: Attributes,
+    /// 100 (novice) or 200 (advanced).
+    pub detail_level: u32,
+    /// Exponent of ten for charts, -10 to 10.
+    pub default_scale: i32,
+    /// The counter that holds the denominator of averages, fractions and precision timers.
+    pub base_id: Option<u32>,
+    /// The counter that holds the time of object timers and elapsed times.
+    pub time_id: Option<u32>,
+    /// The counter that holds the frequency of that time.
+    pub frequency_id: Option<u32>,
+    /// The counter that holds the multiplier of multi timers.
+    pub multiplier_id: Option<u32>,
+    /// How the set's aggregate is made; undefined for a number that is unknown.
+    pub aggregate: Aggregate,
+}
+
+impl RegisteredSet {
+    /// Checks that this is the registration of the set that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Rule::R13`].
+    pub fn expect_guid(&self, guid: Guid) -> Result<(), BlockError> {
+        if self.guid == guid {
+            return Ok(());
+        }
+        let (found, expected) = (Found::Guid(self.guid), Expected::Guid(guid));
+        Err(BlockError { rule: Rule::R13, offset: 0, found, expected })
+    }
+}
+
+const HEADER: usize = size_of::<CounterSetRegistration>();
+const COUNTER: usize = size_of::<CounterRegistration>();
+
+/// Decodes a set with its counters (request 1). Its companions exist, are of the types that are needed, and no counter is
+/// its own.
+///
+/// # Errors
+///
+/// The first rule that the bytes break, [`Rule::R1`] to [`Rule::R12`]; the code is
+/// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
+pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
+    let all = Section::all(bytes);
+    let header: &CounterSetRegistration = all.head(Rule::R1)?;
+    let broken = |rule, offset, found: u32, expected| Err(BlockError::number(rule, offset, found, expected));
+
+    let number = header.counter_count.get();
+    if number == 0 || usize::try_from(number).map_or(true, |number| number > MAX_COUNTERS) {
+        return broken(Rule::R2, 24, number, Expected::Between(1, MAX_COUNTERS as i64));
+    }
+    let expected = HEADER + COUNTER * number as usize;
+    let Ok(counters) =
+        <[CounterRegistration]>::ref_from_bytes_with_elems(all.after(HEADER).bytes, number as usize)
+    else {
+        let expected = Expected::Exactly(crate::block::count(expected));
+        return Err(BlockError::count(Rule::R3, 0, bytes.len(), expected));
+    };
+    let Some(instance_type) = InstanceType::from_number(header.instance_type.get()) else {
+        let expected = Expected::Words("0, 2, 4, 6, 12 or 22");
+        return broken(Rule::R4, 28, header.instance_type.get(), expected);
+    };
+    let detail_level = header.detail_level.get();
+    if !is_detail_level(detail_level) {
+        return broken(Rule::R5, 20, detail_level, Expected::Words("100 or 200"));
+    }
+    let at = |place: usize| HEADER + place * COUNTER;
+    if let Some(place) = repeated(counters.iter().map(|counter| counter.id.get())) {
+        let expected = Expected::Words("an id that does not stand before it");
+        return broken(Rule::R6, at(place), counters[place].id.get(), expected);
+    }
+    let types = check::types(
+        counters.iter().map(|counter| (counter.id.get(), CounterType(counter.counter_type.get()))),
+    );
+    let counters = counters
+        .iter()
+        .enumerate()
+        .map(|(place, counter)| registered(counter, at(place), Some(&types)))
+        .collect::<Result<_, _>>()?;
+    Ok(RegisteredSet { guid: Guid::from_bytes(header.set), instance_type, detail_level, counters })
+}
+
+/// Decodes one counter (request 2). Of its companions only what the counter itself tells is checked: the others of the set
+/// are not there.
+///
+/// # Errors
+///
+/// [`Rule::R1`] or [`Rule::R3`] for bytes that are not 48, and the rules of a counter; the code is
+/// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
+pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
+    let all = Section::all(bytes);
+    let counter: &CounterRegistration = all.head(Rule::R1)?;
+    all.after(COUNTER).end(Rule::R3)?;
+    registered(counter, 0, None)
+}
+
+/// A counter that stands at an offset, once it is checked.
+fn registered(
+    counter: &CounterRegistration,
+    offset: usize,
+    types: Option<&Types>,
+) -> Result<RegisteredCounter, BlockError> {
+    let id = counter.id.get();
+    let counter_type = CounterType(counter.counter_type.get());
+    if id == WILDCARD_ID {
+        return Err(BlockError::number(Rule::R7, offset, id, Expected::Words("one counter")));
+    }
+    let detail_level = counter.detail_level.get();
+    if !is_detail_level(detail_level) {
+        let expected = Expected::Words("100 or 200");
+        return Err(BlockError::number(Rule::R5, offset + 16, detail_level, expected));
+    }
+    let default_scale = counter.default_scale.get();
+    if !SCALES.contains(&default_scale) {
+        let expected = Expected::Between((*SCALES.start()).into(), (*SCALES.end()).into());
+        return Err(BlockError::number(Rule::R8, offset + 20, default_scale, expected));
+    }
+    let named = counter.companions.map(|id| Some(id.get()).filter(|&id| id != WILDCARD_ID));
+    check_companions(id, counter_type, named, types).map_err(|fault| broken_companion(fault, id, offset))?;
+    let [base_id, time_id, frequency_id, multiplier_id] = named;
+    Ok(RegisteredCounter {
+        id,
+        counter_type,
+        attributes: Attributes(counter.attributes.get()),
+        detail_level,
+        default_scale,
+        base_id,
+        time_id,
+        frequency_id,
+        multiplier_id,
+        aggregate: Aggregate::from_number(counter.aggregate.get()).unwrap_or_default(),
+    })
+}
+
+/// The error of a companion of the counter at an offset.
+fn broken_companion(fault: Fault, id: u32, offset: usize) -> BlockError {
+    let offset = offset + 24 + 4 * fault.role() as usize;
+    match fault {
+        Fault::Missing(_, expected) => {
+            let found = Found::Number(WILDCARD_ID.into());
+            BlockError { rule: Rule::R9, offset, found, expected: Expected::Type(expected) }
+        }
+        Fault::Unknown(_, companion) => BlockError::number(
+            Rule::R10,
+            offset,
+            companion,
+            Expected::Words("the id of a counter of the set"),
+        ),
+        Fault::Itself(_) => BlockError::number(Rule::R11, offset, id, Expected::Words("another counter")),
+        Fault::Type { found, expected, .. } => {
+            let (found, expected) = (Found::Type(found), Expected::Type(expected));
+            BlockError { rule: Rule::R12, offset, found, expected }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Decoding of single texts and GUIDs.
+
+use crate::Guid;
+use crate::block::text::Text;
+use crate::block::{BlockError, Expected, Rule};
+
+/// Decodes a name or help text (requests 3, 4, 7 and 9): UTF-16LE that ends with its only NUL.
+///
+/// # Errors
+///
+/// [`Rule::T1`] to [`Rule::T3`]; the code is [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
+pub fn decode_text(bytes: &[u8]) -> Result<Text<'_>, BlockError> {
+    if !bytes.len().is_multiple_of(2) {
+        return Err(BlockError::count(Rule::T1, 0, bytes.len(), Expected::MultipleOf(2)));
+    }
+    let no_end = || BlockError::count(Rule::T2, 0, bytes.len(), Expected::Words("a NUL at the end"));
+    if !bytes.ends_with(&[0, 0]) {
+        return Err(no_end());
+    }
+    let text = Text::until_nul(bytes).ok_or_else(no_end)?;
+    let units = bytes.len() / 2 - 1;
+    if text.len() != units {
+        let expected = Expected::Exactly(crate::block::count(units));
+        return Err(BlockError::count(Rule::T3, 2 * text.len(), text.len(), expected));
+    }
+    Ok(text)
+}
+
+/// Decodes a GUID (request 8).
+///
+/// # Errors
+///
+/// [`Rule::G1`]; the code is [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
+pub fn decode_guid(bytes: &[u8]) -> Result<Guid, BlockError> {
+    match bytes.try_into() {
+        Ok(bytes) => Ok(Guid::from_bytes(bytes)),
+        Err(_) => Err(BlockError::count(Rule::G1, 0, bytes.len(), Expected::Exactly(16))),
+    }
+}
