@@ -1,0 +1,26 @@
+//! What only Linux tells: pressure stall, cgroups, interrupts by line, softirqs, thermal zones.
+
+mod cgroup;
+mod interrupt;
+mod pressure;
+mod reason;
+mod thermal;
+
+use tachograph_perflib::Provider;
+
+use crate::Roots;
+use crate::table::SetTable;
+
+/// The tables of these sets.
+pub(crate) const TABLES: &[&SetTable] =
+    &[&pressure::TABLE, &cgroup::TABLE, &interrupt::INTERRUPT, &interrupt::SOFTIRQ, &thermal::TABLE];
+
+/// The providers of these sets, as far as this machine has what they read.
+pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
+    let mut providers: Vec<Box<dyn Provider>> = Vec::new();
+    providers.extend(pressure::provider(roots));
+    providers.extend(cgroup::provider(roots));
+    providers.extend(interrupt::providers(roots));
+    providers.extend(thermal::provider(roots));
+    providers
+}

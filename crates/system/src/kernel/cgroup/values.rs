@@ -1,0 +1,184 @@
+//! From the files of a group to values, and why there are none.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use tachograph_perflib::Row;
+
+use super::table::{
+    FILE_COUNT, FILES, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_LIMIT, MEMORY_USED, TABLE,
+};
+use crate::kernel::{pressure, reason};
+use crate::ordered::finished;
+use crate::scan::{lines, number, only_number, words};
+
+/// A count of the kernel, as it was last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    last: u64,
+    lost: u64,
+}
+
+impl Counted {
+    /// The count that never goes back. The kernel's may: a device is gone from a sum, a controller was switched off and
+    /// on. The count then stands still for one interval and goes on from there.
+    fn follow(&mut self, value: u64) -> u64 {
+        self.lost = self.lost.saturating_add(self.last.saturating_sub(value));
+        self.last = value;
+        value.wrapping_add(self.lost)
+    }
+
+    /// The largest value so far.
+    fn hold(&mut self, value: u64) -> u64 {
+        self.last = self.last.max(value);
+        self.last
+    }
+}
+
+/// What the share of the limit is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    current: Option<u64>,
+    limit: Option<u64>,
+}
+
+/// Why values are missing, made once.
+pub(super) struct Reasons {
+    absent: [Arc<str>; FILE_COUNT],
+    /// By counter id: the file has no such field, or nothing usable in it.
+    no_value: [Arc<str>; IDS],
+    no_limit: Arc<str>,
+    errors: [reason::Reasons; FILE_COUNT],
+}
+
+impl Default for Reasons {
+    fn default() -> Self {
+        Self {
+            absent: std::array::from_fn(|file| {
+                let (name, controller) = (FILES[file].name, FILES[file].controller);
+                match controller {
+                    "" => format!("the group has no {name}"),
+                    _ => format!("the group has no {name}: the {controller} controller is not enabled here"),
+                }
+                .into()
+            }),
+            no_value: std::array::from_fn(|id| {
+                let row = TABLE.counters.iter().find(|row| row.id as usize == id);
+                let source = row.map_or("", |row| row.source);
+                let is_of_cpu =
+                    source.starts_with("cpu.stat: nr_") || source.starts_with("cpu.stat: throttled_");
+                let hint = if is_of_cpu { ": the cpu controller is not enabled here" } else { "" };
+                format!("no usable value in {source}{hint}").into()
+            }),
+            no_limit: "the group has no limit of its own (it is 'max')".into(),
+            errors: Default::default(),
+        }
+    }
+}
+
+impl Reasons {
+    pub(super) fn fail_absent(&self, row: &mut Row<'_>, file: usize) {
+        row.fail_all(FILES[file].ids(), &self.absent[file]);
+    }
+
+    pub(super) fn fail(&mut self, row: &mut Row<'_>, file: usize, error: Errno) {
+        let reason = self.errors[file].of(&error.into(), FILES[file].name);
+        row.fail_all(FILES[file].ids(), &reason);
+    }
+
+    /// Sets the counters of a file from its text.
+    pub(super) fn set(
+        &self,
+        row: &mut Row<'_>,
+        file: usize,
+        text: &[u8],
+        counted: &mut [Counted; IDS],
+        memory: &mut Memory,
+    ) {
+        let text = finished(text).0;
+        match FILES[file].form {
+            Form::Keyed(fields) => {
+                let mut missing = fields.iter().fold(0_u64, |missing, field| missing | 1 << field.id);
+                for line in lines(text) {
+                    let Some(end) = line.iter().position(|&byte| byte == b' ') else { continue };
+                    let Some(field) = fields.iter().find(|field| *field.key == line[..end]) else { continue };
+                    let Some(value) = number(&line[end + 1..]) else { continue };
+                    let counted = &mut counted[field.id as usize];
+                    let value = match field.kind {
+                        Kind::ProcessorTime => counted.hold(value.saturating_mul(10)),
+                        Kind::Time => counted.follow(value.saturating_mul(10)),
+                        Kind::Count => counted.follow(value),
+                        Kind::Now => value,
+                    };
+                    row.set(field.id, value);
+                    missing &= !(1 << field.id);
+                }
+                for field in fields.iter().filter(|field| missing & 1 << field.id != 0) {
+                    self.fail_value(row, field.id);
+                }
+            }
+            Form::Number(id) => {
+                let value = only_number(text);
+                self.set_or_fail(row, id, value);
+                if id == MEMORY_CURRENT {
+                    memory.current = value;
+                }
+            }
+            Form::Limit(id) if text.trim_ascii() == b"max" => {
+                row.fail(id, &self.no_limit);
+                if id == MEMORY_LIMIT {
+                    row.fail(MEMORY_USED, &self.no_limit);
+                }
+            }
+            Form::Limit(id) => {
+                let value = only_number(text);
+                self.set_or_fail(row, id, value);
+                if id == MEMORY_LIMIT {
+                    memory.limit = value;
+                }
+            }
+            Form::Io => self.set_io(row, text, counted),
+            Form::Pressure(some, full) => {
+                let pressure = pressure::parse(text);
+                for (id, stall) in [(some, pressure.some), (full, pressure.full)] {
+                    let total = stall.and_then(|stall| stall.total_hundred_ns);
+                    self.set_or_fail(row, id, total.map(|total| counted[id as usize].hold(total)));
+                }
+            }
+        }
+    }
+
+    /// The sums over all devices; no line at all is a group that has transferred nothing.
+    fn set_io(&self, row: &mut Row<'_>, text: &[u8], counted: &mut [Counted; IDS]) {
+        let mut sums = [Some(0_u64); IO_KEYS.len()];
+        for word in lines(text).flat_map(|line| words(line).skip(1)) {
+            // Words of other controllers (`cost.usage=`) stand in the same lines.
+            let key = IO_KEYS.iter().position(|(key, _)| word.starts_with(key));
+            if let Some(place) = key {
+                let value = number(&word[IO_KEYS[place].0.len()..]);
+                sums[place] = sums[place].zip(value).and_then(|(sum, value)| sum.checked_add(value));
+            }
+        }
+        for ((_, id), sum) in IO_KEYS.iter().zip(sums) {
+            self.set_or_fail(row, *id, sum.map(|sum| counted[*id as usize].follow(sum)));
+        }
+    }
+
+    /// Sets the share of the limit, which two files make.
+    pub(super) fn set_used(&self, row: &mut Row<'_>, memory: Memory) {
+        if let (Some(current), Some(limit)) = (memory.current, memory.limit) {
+            row.set_with_base(MEMORY_USED, current, limit);
+        }
+    }
+
+    fn set_or_fail(&self, row: &mut Row<'_>, id: u32, value: Option<u64>) {
+        match value {
+            Some(value) => row.set(id, value),
+            None => self.fail_value(row, id),
+        }
+    }
+
+    fn fail_value(&self, row: &mut Row<'_>, id: u32) {
+        row.fail(id, &self.no_value[id as usize]);
+    }
+}

@@ -1,0 +1,362 @@
+//! `Pressure Stall`: how much time work lost while it waited for processors, memory, disks or interrupts.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
+
+use super::reason::Reasons;
+use crate::Roots;
+use crate::file::KeptFile;
+use crate::ordered::finished;
+use crate::scan::{lines, number, words};
+use crate::table::{CounterRow, SetTable};
+
+const SOME: u32 = 1;
+const FULL: u32 = 2;
+const SOME_AVERAGES: [u32; 3] = [3, 4, 5];
+const FULL_AVERAGES: [u32; 3] = [6, 7, 8];
+const AVERAGE_BASE: u32 = 9;
+
+/// An average of 100 % in hundredths of a percent.
+const WHOLE: u64 = 10_000;
+
+/// The resources, which are the files' names, in the order of the instances.
+const RESOURCES: [&str; 4] = ["cpu", "memory", "io", "irq"];
+
+const fn average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
+    CounterRow::new(id, name, CounterType::RAW_FRACTION, "%", 0, source, help).base(AVERAGE_BASE)
+}
+
+/// The set.
+pub(crate) static TABLE: SetTable = SetTable {
+    name: "Pressure Stall",
+    guid: 0x68882bc1b59b5377a4ffede626c8dc4d,
+    instance_type: InstanceType::Multiple,
+    help: "How much time tasks lost because processors, memory, disks or interrupts kept them waiting (Linux PSI).",
+    instances: "The resources that the kernel tells about, in this order: cpu, memory, io, irq.",
+    total: "",
+    counters: &[
+        CounterRow::new(
+            SOME,
+            "% Some Stall Time",
+            CounterType::TIMER_100NS,
+            "%",
+            0,
+            "/proc/pressure/*: some total",
+            "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages.",
+        ),
+        CounterRow::new(
+            FULL,
+            "% Full Stall Time",
+            CounterType::TIMER_100NS,
+            "%",
+            0,
+            "/proc/pressure/*: full total",
+            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu it is 0 on the whole machine by definition.",
+        ),
+        average(
+            SOME_AVERAGES[0],
+            "% Some Stall, 10 s Average",
+            "/proc/pressure/*: some avg10",
+            "The kernel's own running average of the some stall time, which fades over 10 seconds.",
+        ),
+        average(
+            SOME_AVERAGES[1],
+            "% Some Stall, 60 s Average",
+            "/proc/pressure/*: some avg60",
+            "The kernel's own running average of the some stall time, which fades over 60 seconds.",
+        ),
+        average(
+            SOME_AVERAGES[2],
+            "% Some Stall, 300 s Average",
+            "/proc/pressure/*: some avg300",
+            "The kernel's own running average of the some stall time, which fades over 300 seconds.",
+        ),
+        average(
+            FULL_AVERAGES[0],
+            "% Full Stall, 10 s Average",
+            "/proc/pressure/*: full avg10",
+            "The kernel's own running average of the full stall time, which fades over 10 seconds.",
+        ),
+        average(
+            FULL_AVERAGES[1],
+            "% Full Stall, 60 s Average",
+            "/proc/pressure/*: full avg60",
+            "The kernel's own running average of the full stall time, which fades over 60 seconds.",
+        ),
+        average(
+            FULL_AVERAGES[2],
+            "% Full Stall, 300 s Average",
+            "/proc/pressure/*: full avg300",
+            "The kernel's own running average of the full stall time, which fades over 300 seconds.",
+        ),
+        CounterRow::companion(AVERAGE_BASE, "% Stall Average Base", CounterType::RAW_BASE),
+    ],
+};
+
+/// A line of a pressure file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stall {
+    /// Hundredths of a percent over 10, 60 and 300 seconds.
+    pub(super) averages: [Option<u64>; 3],
+    /// Since the start, in units of 100 ns.
+    pub(super) total_hundred_ns: Option<u64>,
+}
+
+/// A pressure file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pressure {
+    /// `None` in the file of irq.
+    pub(super) some: Option<Stall>,
+    /// `None` in the file of cpu before Linux 5.13.
+    pub(super) full: Option<Stall>,
+}
+
+/// Reads a pressure file: `some avg10=0.12 avg60=0.00 avg300=0.00 total=4500`, and the same for `full`.
+pub(super) fn parse(text: &[u8]) -> Pressure {
+    let mut pressure = Pressure::default();
+    for line in lines(finished(text).0) {
+        let mut words = words(line);
+        let place = match words.next() {
+            Some(b"some") => &mut pressure.some,
+            Some(b"full") => &mut pressure.full,
+            _ => continue,
+        };
+        let stall = place.insert(Stall::default());
+        for word in words {
+            if let Some(value) = word.strip_prefix(b"avg10=") {
+                stall.averages[0] = hundredths(value);
+            } else if let Some(value) = word.strip_prefix(b"avg60=") {
+                stall.averages[1] = hundredths(value);
+            } else if let Some(value) = word.strip_prefix(b"avg300=") {
+                stall.averages[2] = hundredths(value);
+            } else if let Some(value) = word.strip_prefix(b"total=") {
+                stall.total_hundred_ns = number(value).and_then(|microseconds| microseconds.checked_mul(10));
+            }
+        }
+    }
+    pressure
+}
+
+/// `12.34` is 1,234: the kernel always writes two digits after the point.
+fn hundredths(word: &[u8]) -> Option<u64> {
+    let point = word.len().checked_sub(3)?;
+    let (whole, fraction) = (&word[..point], &word[point..]);
+    let hundredths = number(fraction.strip_prefix(b".")?)?;
+    number(whole)?.checked_mul(100)?.checked_add(hundredths)
+}
+
+/// The provider, where the kernel measures pressure.
+pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+    let folder = roots.proc.join("pressure");
+    let mut here = Pressure::default();
+    let resources: Vec<Resource> = RESOURCES
+        .iter()
+        .filter_map(|name| {
+            let mut file = KeptFile::new(folder.join(name));
+            // Without PSI the files are missing; switched off at the start of the machine, reading them is refused.
+            let pressure = parse(file.read().ok()?);
+            here.some = here.some.or(pressure.some);
+            here.full = here.full.or(pressure.full);
+            let missing = |line: &str| format!("{}: no usable '{line}' line", file.path().display()).into();
+            Some(Resource {
+                instance: Arc::new(InstanceKey::new(*name, 0, 0)),
+                no_some: missing("some"),
+                no_full: missing("full"),
+                file,
+                some_total: 0,
+                full_total: 0,
+                reasons: Reasons::default(),
+            })
+        })
+        .collect();
+    let has = |id: u32| {
+        let is_some = id == SOME || SOME_AVERAGES.contains(&id);
+        if is_some { here.some.is_some() } else { here.full.is_some() }
+    };
+    if resources.is_empty() || !(has(SOME) || has(FULL)) {
+        return None;
+    }
+    Some(Box::new(PressureStall { info: TABLE.info_of(has), resources }))
+}
+
+struct PressureStall {
+    info: Arc<CounterSetInfo>,
+    resources: Vec<Resource>,
+}
+
+struct Resource {
+    instance: Arc<InstanceKey>,
+    file: KeptFile,
+    some_total: u64,
+    full_total: u64,
+    reasons: Reasons,
+    no_some: Arc<str>,
+    no_full: Arc<str>,
+}
+
+impl Provider for PressureStall {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        for resource in &mut self.resources {
+            if !rows.wants_instance(resource.instance.name(), resource.instance.id()) {
+                continue;
+            }
+            let mut row = rows.push(&resource.instance);
+            let pressure = match resource.file.read() {
+                Ok(text) => parse(text),
+                Err(error) => {
+                    let reason = resource.reasons.of(&error, resource.file.path().display());
+                    row.fail_all([SOME, FULL], &reason);
+                    row.fail_all(SOME_AVERAGES.into_iter().chain(FULL_AVERAGES), &reason);
+                    continue;
+                }
+            };
+            set(&mut row, SOME, SOME_AVERAGES, pressure.some, &mut resource.some_total, &resource.no_some);
+            set(&mut row, FULL, FULL_AVERAGES, pressure.full, &mut resource.full_total, &resource.no_full);
+        }
+        Ok(())
+    }
+}
+
+fn set(
+    row: &mut Row<'_>,
+    total: u32,
+    averages: [u32; 3],
+    stall: Option<Stall>,
+    last: &mut u64,
+    no_line: &Arc<str>,
+) {
+    let stall = stall.unwrap_or_default();
+    match stall.total_hundred_ns {
+        Some(value) => {
+            *last = value.max(*last);
+            row.set(total, *last);
+        }
+        None => row.fail(total, no_line),
+    }
+    for (id, value) in averages.into_iter().zip(stall.averages) {
+        match value {
+            Some(value) => row.set_with_base(id, value, WHOLE),
+            None => row.fail(id, no_line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Machine, at, collect, first, names, value};
+
+    const CPU: &str = "some avg10=10.04 avg60=9.31 avg300=3.83 total=45004128\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+    const OLD_CPU: &str = "some avg10=1.00 avg60=0.50 avg300=0.25 total=100\n";
+    const IRQ: &str = "full avg10=0.07 avg60=0.00 avg300=0.00 total=7\n";
+
+    #[test]
+    fn totals_and_averages() {
+        let machine = Machine::new(&[("proc/pressure/cpu", CPU), ("proc/pressure/io", OLD_CPU)]);
+        let mut provider = provider(&machine.roots).expect("a provider");
+        let rows = collect(&mut *provider, at(10));
+        assert_eq!(names(&rows), ["cpu", "io"]);
+        assert_eq!(first(&rows, "cpu", SOME), 450_041_280);
+        assert_eq!(first(&rows, "cpu", FULL), 0);
+        let average = value(&rows, "cpu", SOME_AVERAGES[0]);
+        assert_eq!((average.first, average.second), (1004, 10_000));
+        assert_eq!(first(&rows, "cpu", SOME_AVERAGES[2]), 383);
+        // The io file has no 'full' line: an error, not zero.
+        assert!(!value(&rows, "io", FULL).status.is_good());
+        assert!(!value(&rows, "io", FULL_AVERAGES[1]).status.is_good());
+        assert!(rows.troubles()[0].reason.contains("no usable 'full' line"), "{:?}", rows.troubles());
+    }
+
+    #[test]
+    fn the_formatted_values_are_percent() {
+        let machine = Machine::new(&[("proc/pressure/cpu", CPU)]);
+        let mut provider = provider(&machine.roots).expect("a provider");
+        let older = collect(&mut *provider, at(10));
+        machine.write("proc/pressure/cpu", CPU.replace("total=45004128", "total=45254128"));
+        let newer = collect(&mut *provider, at(11));
+        let format = |id: u32| {
+            let column = newer.column(id).expect("wanted");
+            let counter = tachograph_perflib::registration::counter_of(newer.counter(column));
+            counter.calculator().format(
+                Some(&value(&older, "cpu", id)),
+                &value(&newer, "cpu", id),
+                &tachograph_counters::FormatOptions::default(),
+            )
+        };
+        assert_eq!(format(SOME), Ok(25.0));
+        assert!((format(SOME_AVERAGES[0]).expect("a value") - 10.04).abs() < 1e-9);
+    }
+
+    #[test]
+    fn irq_has_full_only() {
+        let machine = Machine::new(&[("proc/pressure/irq", IRQ)]);
+        let mut provider = provider(&machine.roots).expect("a provider");
+        let rows = collect(&mut *provider, at(10));
+        assert!(rows.info().position(SOME).is_none());
+        assert_eq!(first(&rows, "irq", FULL), 70);
+        assert_eq!(first(&rows, "irq", FULL_AVERAGES[0]), 7);
+    }
+
+    #[test]
+    fn a_kernel_without_psi_has_no_set() {
+        assert!(provider(&Machine::new(&[]).roots).is_none());
+        assert!(provider(&Machine::new(&[("proc/pressure/cpu", "")]).roots).is_none());
+    }
+
+    #[test]
+    fn an_old_kernel_has_no_full_for_cpu() {
+        let machine = Machine::new(&[("proc/pressure/cpu", OLD_CPU)]);
+        let provider = provider(&machine.roots).expect("a provider");
+        assert!(provider.info().position(FULL).is_none());
+        assert!(provider.info().position(SOME_AVERAGES[0]).is_some());
+    }
+
+    #[test]
+    fn totals_never_go_back() {
+        let machine = Machine::new(&[("proc/pressure/cpu", CPU)]);
+        let mut provider = provider(&machine.roots).expect("a provider");
+        collect(&mut *provider, at(10));
+        machine.write("proc/pressure/cpu", CPU.replace("total=45004128", "total=45004000"));
+        assert_eq!(first(&collect(&mut *provider, at(11)), "cpu", SOME), 450_041_280);
+    }
+
+    #[test]
+    fn broken_files_are_errors() {
+        let machine = Machine::new(&[("proc/pressure/cpu", CPU)]);
+        let mut provider = provider(&machine.roots).expect("a provider");
+        for length in 0..CPU.len() {
+            machine.write("proc/pressure/cpu", &CPU[..length]);
+            let rows = collect(&mut *provider, at(11));
+            let line_end = CPU.find('\n').expect("a line");
+            assert_eq!(value(&rows, "cpu", SOME).status.is_good(), length > line_end, "cut at {length}");
+        }
+        for broken in
+            ["some total=-1\n", "some total=99999999999999999999\n", "some avg10=1.5 total=\n", "\0\n"]
+        {
+            machine.write("proc/pressure/cpu", broken);
+            let rows = collect(&mut *provider, at(12));
+            assert!(!value(&rows, "cpu", SOME).status.is_good(), "{broken}");
+            assert!(!value(&rows, "cpu", SOME_AVERAGES[0]).status.is_good(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn this_machine() {
+        let Some(mut provider) = provider(&Roots::of_this_machine()) else { return };
+        let older = collect(&mut *provider, at(1));
+        let newer = collect(&mut *provider, at(2));
+        for name in names(&newer) {
+            if value(&newer, name, SOME).status.is_good() {
+                assert!(first(&newer, name, SOME) >= first(&older, name, SOME), "{name}");
+                assert!((0..=10_000).contains(&first(&newer, name, SOME_AVERAGES[0])), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `Cache`, from `/proc/vmstat`: what of Windows' set Linux can tell.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+
+use super::keyed::KeyedFile;
+use crate::Roots;
+use crate::table::{CounterRow, SetTable};
+
+const DIRTY_PAGES: u32 = 1;
+const DIRTY_PAGE_THRESHOLD: u32 = 2;
+
+pub(super) const TABLE: SetTable = SetTable {
+    name: "Cache",
+    guid: 0x1876c4f6_e192_59fc_814d_074bb825d8e4,
+    instance_type: InstanceType::Single,
+    help: "The page cache. Linux does not count hits, misses and the work of background writing by itself, which \
+           Windows' set has; what is written in all, Paging Activity tells.",
+    instances: "",
+    total: "",
+    counters: &[
+        CounterRow::new(
+            DIRTY_PAGES,
+            "Dirty Pages",
+            CounterType::RAWCOUNT,
+            "",
+            0,
+            "/proc/vmstat: nr_dirty",
+            "Pages of the page cache with changes that are not written yet.",
+        ),
+        CounterRow::new(
+            DIRTY_PAGE_THRESHOLD,
+            "Dirty Page Threshold",
+            CounterType::RAWCOUNT,
+            "",
+            0,
+            "/proc/vmstat: nr_dirty_threshold",
+            "The number of dirty pages from which on programs that write are slowed down.",
+        ),
+    ],
+};
+
+/// In the order of the ids.
+const KEYS: &[&str] = &["nr_dirty", "nr_dirty_threshold"];
+const IDS: [u32; 2] = [DIRTY_PAGES, DIRTY_PAGE_THRESHOLD];
+
+struct Cache {
+    info: Arc<CounterSetInfo>,
+    instance: Arc<InstanceKey>,
+    vmstat: KeyedFile,
+}
+
+/// The provider, if `/proc/vmstat` can be read.
+pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+    let mut vmstat = KeyedFile::new(roots.proc.join("vmstat"), "", KEYS);
+    vmstat.read();
+    let has = |id| IDS.iter().position(|&other| other == id).is_some_and(|key| vmstat.value(key).is_some());
+    let info = TABLE.info_of(has);
+    let has_any = !info.counters.is_empty();
+    has_any.then(|| -> Box<dyn Provider> { Box::new(Cache { info, instance: Arc::default(), vmstat }) })
+}
+
+impl Provider for Cache {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.vmstat.read();
+        let mut row = rows.push(&self.instance);
+        for (key, id) in IDS.into_iter().enumerate() {
+            match self.vmstat.value(key) {
+                Some(value) => row.set(id, value),
+                None => row.fail(id, self.vmstat.reason(key)),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Files of keys and numbers, a line each: `/proc/meminfo`, `/proc/vmstat`, and those of NUMA nodes.
+
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::scan::{number, words};
+
+/// A file of keys and numbers of which some keys are wanted.
+///
+/// The kernel has its keys in one order, so the line of each is remembered and only looked for again when another key
+/// stands there. Reading ends with the last wanted line: the kernel makes up such a file as it is read, and makes all of
+/// it up again for each further piece.
+#[derive(Debug)]
+pub(super) struct KeyedFile {
+    path: PathBuf,
+    /// What stands before the key in each line.
+    prefix: Box<[u8]>,
+    keys: Vec<&'static str>,
+    values: Vec<Option<u64>>,
+    /// The wanted lines in the order of the file, as (line, key).
+    places: Vec<(usize, usize)>,
+    file: Option<File>,
+    buffer: Vec<u8>,
+    /// The greatest values so far, where the values never fall.
+    greatest: Option<Vec<u64>>,
+    /// Why the file could not be read.
+    failure: Option<Arc<str>>,
+    /// By key: that it is not there, in words.
+    missing: Vec<Option<Arc<str>>>,
+}
+
+/// More than any of these files has.
+const MAX_BYTES: usize = 1 << 20;
+
+impl KeyedFile {
+    /// The file of this path, of whose keys these are wanted.
+    pub(super) fn new(path: PathBuf, prefix: &str, keys: &[&'static str]) -> Self {
+        Self {
+            path,
+            prefix: prefix.as_bytes().into(),
+            keys: keys.to_vec(),
+            values: vec![None; keys.len()],
+            places: Vec::new(),
+            file: None,
+            buffer: vec![0; 4096],
+            greatest: None,
+            failure: None,
+            missing: vec![None; keys.len()],
+        }
+    }
+
+    /// As [`new`](Self::new), of values that count on. The kernel sums them up over processors while they change, so
+    /// that a sum may be less than the one before; the greater one is held.
+    pub(super) fn of_counts(path: PathBuf, keys: &[&'static str]) -> Self {
+        Self { greatest: Some(vec![0; keys.len()]), ..Self::new(path, "", keys) }
+    }
+
+    /// Reads the values as they are now.
+    pub(super) fn read(&mut self) {
+        self.values.fill(None);
+        match self.try_read() {
+            Ok(()) => self.failure = None,
+            Err(error) => {
+                self.file = None;
+                let text = format!("{}: {error}", self.path.display());
+                if self.failure.as_deref() != Some(text.as_str()) {
+                    self.failure = Some(text.into());
+                }
+            }
+        }
+        for (value, greatest) in self.values.iter_mut().zip(self.greatest.iter_mut().flatten()) {
+            if let Some(value) = value {
+                *greatest = (*greatest).max(*value);
+                *value = *greatest;
+            }
+        }
+    }
+
+    /// The value of the key at this place in the list of keys, as it was read last.
+    pub(super) fn value(&self, key: usize) -> Option<u64> {
+        self.values[key]
+    }
+
+    /// Why a value is not there.
+    pub(super) fn reason(&mut self, key: usize) -> &Arc<str> {
+        let Self { path, keys, failure, missing, .. } = self;
+        failure.as_ref().unwrap_or_else(|| {
+            missing[key]
+                .get_or_insert_with(|| format!("{}: no value of {}", path.display(), keys[key]).into())
+        })
+    }
+
+    fn try_read(&mut self) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = Some(File::open(&self.path)?);
+        }
+        let mut length = 0;
+        loop {
+            let is_end = self.fill(&mut length)?;
+            match self.take_remembered(length) {
+                Outcome::Done => return Ok(()),
+                Outcome::More if !is_end => {}
+                Outcome::More | Outcome::Moved => break,
+            }
+        }
+        // Another order than last time, or the first time.
+        while !self.fill(&mut length)? {}
+        self.search(length);
+        Ok(())
+    }
+
+    /// Reads a further piece; whether the end was reached.
+    fn fill(&mut self, length: &mut usize) -> io::Result<bool> {
+        let Some(file) = &self.file else { return Ok(true) };
+        if *length == self.buffer.len() {
+            if *length >= MAX_BYTES {
+                return Ok(true);
+            }
+            self.buffer.resize(*length * 2, 0);
+        }
+        loop {
+            match file.read_at(&mut self.buffer[*length..], *length as u64) {
+                Ok(read) => {
+                    *length += read;
+                    return Ok(read == 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the values from the lines where they were last time.
+    fn take_remembered(&mut self, length: usize) -> Outcome {
+        if self.places.is_empty() {
+            return Outcome::More;
+        }
+        let mut rest = &self.buffer[..length];
+        let mut at = 0;
+        for &(line, key) in &self.places {
+            while at < line {
+                // `skip_until` is the standard library's fast search for a byte; in memory it does not fail.
+                if !matches!(rest.skip_until(b'\n'), Ok(skipped) if skipped > 0) {
+                    return Outcome::More;
+                }
+                at += 1;
+            }
+            let end = match rest.iter().position(|&byte| byte == b'\n') {
+                Some(end) => end,
+                None => return Outcome::More,
+            };
+            match value_of(&rest[..end], &self.prefix, self.keys[key]) {
+                Some(value) => self.values[key] = value,
+                None => return Outcome::Moved,
+            }
+            rest = &rest[end + 1..];
+            at = line + 1;
+        }
+        Outcome::Done
+    }
+
+    /// Looks for all keys, and remembers where they are.
+    fn search(&mut self, length: usize) {
+        self.places.clear();
+        self.values.fill(None);
+        let mut lines = self.buffer[..length].split(|&byte| byte == b'\n').enumerate().peekable();
+        while let Some((at, line)) = lines.next() {
+            // What follows the last line end is cut off.
+            if lines.peek().is_none() {
+                break;
+            }
+            for (key, name) in self.keys.iter().enumerate() {
+                if let Some(value) = value_of(line, &self.prefix, name)
+                    && self.values[key].is_none()
+                {
+                    self.values[key] = value;
+                    self.places.push((at, key));
+                }
+            }
+        }
+    }
+}
+
+/// How far remembered lines have led.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// All values are there.
+    Done,
+    /// The text ends before the last of them.
+    More,
+    /// Another key stands where one was.
+    Moved,
+}
+
+/// If this is the key's line: its number, which may be unreadable.
+fn value_of(line: &[u8], prefix: &[u8], key: &str) -> Option<Option<u64>> {
+    let rest = line.strip_prefix(prefix)?.strip_prefix(key.as_bytes())?;
+    let is_end = matches!(rest.first(), Some(b':' | b' ' | b'\t'));
+    is_end.then(|| words(rest.strip_prefix(b":").unwrap_or(rest)).next().and_then(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Machine;
+
+    fn read(machine: &Machine, keys: &[&'static str]) -> KeyedFile {
+        let mut file = KeyedFile::new(machine.path("proc/f"), "", keys);
+        file.read();
+        file
+    }
+
+    #[test]
+    fn lines_that_move() {
+        let machine = Machine::new(&[("proc/f", "ab 1\na 2\nc: 3 kB\n")]);
+        let mut file = read(&machine, &["a", "c", "d"]);
+        let values = |file: &KeyedFile| [0, 1, 2].map(|key| file.value(key));
+        assert_eq!(values(&file), [Some(2), Some(3), None]);
+        machine.write("proc/f", "ab 1\na 12345\nc: 4 kB\nd 1\n");
+        file.read();
+        assert_eq!(values(&file), [Some(12345), Some(4), None], "a key that comes later is not looked for");
+        machine.write("proc/f", "new 1\nab 1\na 5\nc: 6 kB\nd 7\n");
+        file.read();
+        assert_eq!(values(&file), [Some(5), Some(6), Some(7)]);
+        machine.write("proc/f", "a 5\n");
+        file.read();
+        assert_eq!(values(&file), [Some(5), None, None]);
+        assert!(file.reason(1).ends_with("proc/f: no value of c"), "{}", file.reason(1));
+    }
+
+    #[test]
+    fn broken() {
+        let whole = "a 12\nb: 345 kB\n";
+        for length in 0..=whole.len() {
+            let machine = Machine::new(&[("proc/f", &whole[..length])]);
+            let mut file = read(&machine, &["a", "b"]);
+            for _ in 0..2 {
+                assert!([None, Some(12)].contains(&file.value(0)), "{length}");
+                assert!([None, Some(345)].contains(&file.value(1)), "{length}");
+                file.read();
+            }
+        }
+        let machine = Machine::new(&[("proc/f", "a -1\nb 99999999999999999999\n")]);
+        let file = read(&machine, &["a", "b"]);
+        assert_eq!([file.value(0), file.value(1)], [None, None]);
+    }
+
+    #[test]
+    fn absent() {
+        let machine = Machine::new(&[]);
+        let mut file = read(&machine, &["a"]);
+        assert!(file.reason(0).contains("No such file"), "{}", file.reason(0));
+        let reason = Arc::clone(file.reason(0));
+        file.read();
+        assert!(Arc::ptr_eq(&reason, file.reason(0)), "made once");
+        machine.write("proc/f", "a 1\n");
+        file.read();
+        assert_eq!(file.value(0), Some(1));
+    }
+
+    #[test]
+    fn counts_do_not_fall() {
+        let machine = Machine::new(&[("proc/f", "a 5\n")]);
+        let mut file = KeyedFile::of_counts(machine.path("proc/f"), &["a"]);
+        for (text, value) in [("a 5\n", Some(5)), ("a 4\n", Some(5)), ("\n", None), ("a 6\n", Some(6))] {
+            machine.write("proc/f", text);
+            file.read();
+            assert_eq!(file.value(0), value);
+        }
+    }
+
+    #[test]
+    fn longer_than_the_buffer() {
+        let text: String = (0..2000).map(|number| format!("key{number} {number}\n")).collect();
+        let machine = Machine::new(&[("proc/f", &text)]);
+        let mut file = read(&machine, &["key7", "key1999"]);
+        for _ in 0..2 {
+            assert_eq!([file.value(0), file.value(1)], [Some(7), Some(1999)]);
+            file.read();
+        }
+    }
+}

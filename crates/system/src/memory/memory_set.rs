@@ -1,0 +1,350 @@
+//! `Memory`, from `/proc/meminfo` and `/proc/vmstat`.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+
+use super::keyed::KeyedFile;
+use crate::Roots;
+use crate::table::{CounterRow, SetTable};
+
+const AVAILABLE_BYTES: u32 = 1;
+const AVAILABLE_KBYTES: u32 = 2;
+const AVAILABLE_MBYTES: u32 = 3;
+const COMMITTED: u32 = 4;
+const COMMIT_LIMIT: u32 = 5;
+const COMMITTED_IN_USE: u32 = 6;
+const PAGE_FAULTS: u32 = 8;
+const PAGES: u32 = 9;
+const PAGES_INPUT: u32 = 10;
+const PAGE_READS: u32 = 11;
+const PAGES_OUTPUT: u32 = 12;
+const REPURPOSED: u32 = 13;
+const POOL_PAGED: u32 = 14;
+const POOL_PAGED_RESIDENT: u32 = 15;
+const POOL_NONPAGED: u32 = 16;
+const CACHE: u32 = 17;
+const CACHE_RESIDENT: u32 = 18;
+const FREE: u32 = 19;
+const MODIFIED: u32 = 20;
+
+pub(super) const TABLE: SetTable = SetTable {
+    name: "Memory",
+    guid: 0xf4de74fe_0368_5a9d_9e6f_c5f2487deb47,
+    instance_type: InstanceType::Single,
+    help: "The machine's memory as a whole: what is free, what programs were promised, and paging.",
+    instances: "",
+    total: "",
+    counters: &[
+        bytes(
+            AVAILABLE_BYTES,
+            "Available Bytes",
+            -6,
+            "/proc/meminfo: MemAvailable",
+            "Memory that programs can get without swapping, by the kernel's estimate: free memory and what the page \
+             cache and the kernel's caches can give back.",
+        ),
+        CounterRow::new(
+            AVAILABLE_KBYTES,
+            "Available KBytes",
+            CounterType::LARGE_RAWCOUNT,
+            "KB",
+            0,
+            "/proc/meminfo: MemAvailable",
+            "As Available Bytes, in units of 1,024 bytes.",
+        ),
+        CounterRow::new(
+            AVAILABLE_MBYTES,
+            "Available MBytes",
+            CounterType::LARGE_RAWCOUNT,
+            "MB",
+            0,
+            "/proc/meminfo: MemAvailable",
+            "As Available Bytes, in units of 1,048,576 bytes, rounded down.",
+        ),
+        bytes(
+            COMMITTED,
+            "Committed Bytes",
+            -6,
+            "/proc/meminfo: Committed_AS",
+            "Memory that the kernel has promised to programs, used or not.",
+        ),
+        CounterRow::new(
+            COMMIT_LIMIT,
+            "Commit Limit",
+            CounterType::LARGE_RAWCOUNT,
+            "bytes",
+            -6,
+            "/proc/meminfo: CommitLimit",
+            "Bytes that could be promised if overcommitting were forbidden: swap, and a part of memory. By default Linux \
+             promises more than that.",
+        ),
+        CounterRow::new(
+            COMMITTED_IN_USE,
+            "% Committed Bytes In Use",
+            CounterType::RAW_FRACTION,
+            "%",
+            0,
+            "/proc/meminfo: Committed_AS, CommitLimit",
+            "Committed Bytes in percent of Commit Limit. Above 100 as a rule on Linux where programs reserve much more \
+             than they use, because the limit holds only if overcommitting is forbidden.",
+        )
+        .base(7),
+        CounterRow::companion(7, "% Committed Bytes In Use Base", CounterType::RAW_BASE),
+        rate(
+            PAGE_FAULTS,
+            "Page Faults/sec",
+            -1,
+            "/proc/vmstat: pgfault",
+            "Page faults of all programs, those that found their page in memory and those that waited for a device.",
+        ),
+        rate(
+            PAGES,
+            "Pages/sec",
+            0,
+            "/proc/vmstat: pswpin, pswpout",
+            "Pages read from swap areas and written to them: Pages Input/sec and Pages Output/sec.",
+        ),
+        rate(
+            PAGES_INPUT,
+            "Pages Input/sec",
+            0,
+            "/proc/vmstat: pswpin",
+            "Pages read from swap areas. Windows counts pages read from files as well, which Linux counts with all \
+             other reading only: Paging Activity has that as Page In Bytes/sec.",
+        ),
+        rate(
+            PAGE_READS,
+            "Page Reads/sec",
+            0,
+            "/proc/vmstat: pgmajfault",
+            "Page faults that waited for a device: to read from a swap area or from a mapped file. As files count \
+             here, it may exceed Pages Input/sec.",
+        ),
+        rate(
+            PAGES_OUTPUT,
+            "Pages Output/sec",
+            0,
+            "/proc/vmstat: pswpout",
+            "Pages written to swap areas to make memory free. Changed pages of files are not in it: Linux writes \
+             those soon after the change, short of memory or not.",
+        ),
+        rate(
+            REPURPOSED,
+            "Transition Pages RePurposed/sec",
+            -1,
+            "/proc/vmstat: pgsteal_anon, pgsteal_file",
+            "Pages of the page cache, and of programs once they were swapped out, that were taken back for another use.",
+        ),
+        bytes(
+            POOL_PAGED,
+            "Pool Paged Bytes",
+            -5,
+            "/proc/meminfo: SReclaimable",
+            "The kernel's own objects that it can give back under pressure, such as cached directory entries. Linux \
+             does not page out kernel memory; this is the part that is not held for good.",
+        ),
+        bytes(
+            POOL_PAGED_RESIDENT,
+            "Pool Paged Resident Bytes",
+            -5,
+            "/proc/meminfo: SReclaimable",
+            "The same as Pool Paged Bytes: on Linux all of it is in memory.",
+        ),
+        bytes(
+            POOL_NONPAGED,
+            "Pool Nonpaged Bytes",
+            -5,
+            "/proc/meminfo: SUnreclaim",
+            "The kernel's own objects that it cannot give back.",
+        ),
+        bytes(
+            CACHE,
+            "Cache Bytes",
+            -5,
+            "/proc/meminfo: Buffers, Cached, Shmem",
+            "The page cache: contents of files and devices in memory, without shared memory and tmpfs (Buffers + \
+             Cached - Shmem).",
+        ),
+        bytes(
+            CACHE_RESIDENT,
+            "System Cache Resident Bytes",
+            -5,
+            "/proc/meminfo: Buffers, Cached, Shmem",
+            "The same as Cache Bytes: on Linux all of it is in memory.",
+        ),
+        bytes(
+            FREE,
+            "Free & Zero Page List Bytes",
+            0,
+            "/proc/meminfo: MemFree",
+            "Memory that holds nothing at all. Linux keeps little of it: see Available Bytes for what can be had.",
+        ),
+        bytes(
+            MODIFIED,
+            "Modified Page List Bytes",
+            0,
+            "/proc/meminfo: Dirty",
+            "Changed contents of files that are not written yet.",
+        ),
+    ],
+};
+
+const fn bytes(
+    id: u32,
+    name: &'static str,
+    scale: i32,
+    source: &'static str,
+    help: &'static str,
+) -> CounterRow {
+    CounterRow::new(id, name, CounterType::LARGE_RAWCOUNT, "bytes", scale, source, help)
+}
+
+const fn rate(
+    id: u32,
+    name: &'static str,
+    scale: i32,
+    source: &'static str,
+    help: &'static str,
+) -> CounterRow {
+    CounterRow::new(id, name, CounterType::COUNTER_COUNTER, "1/s", scale, source, help)
+}
+
+/// The wanted keys of both files, in the order of the constants below.
+const MEMINFO: &[&str] = &[
+    "MemFree",
+    "MemAvailable",
+    "Buffers",
+    "Cached",
+    "Dirty",
+    "Shmem",
+    "SReclaimable",
+    "SUnreclaim",
+    "CommitLimit",
+    "Committed_AS",
+];
+const VMSTAT: &[&str] = &["pswpin", "pswpout", "pgfault", "pgmajfault", "pgsteal_anon", "pgsteal_file"];
+
+/// From which file a counter is made, and from the values of which keys (places in the lists above).
+struct Source {
+    id: u32,
+    is_vmstat: bool,
+    keys: &'static [usize],
+    make: fn(&[u64]) -> u64,
+}
+
+const fn meminfo(id: u32, keys: &'static [usize], make: fn(&[u64]) -> u64) -> Source {
+    Source { id, is_vmstat: false, keys, make }
+}
+
+const fn vmstat(id: u32, keys: &'static [usize]) -> Source {
+    Source { id, is_vmstat: true, keys, make: sum }
+}
+
+fn sum(values: &[u64]) -> u64 {
+    values.iter().fold(0, |sum, &value| sum.saturating_add(value))
+}
+
+/// `/proc/meminfo` counts in units of 1,024 bytes.
+fn in_bytes(values: &[u64]) -> u64 {
+    sum(values).saturating_mul(1024)
+}
+
+/// Buffers, Cached, Shmem.
+fn file_cache(values: &[u64]) -> u64 {
+    in_bytes(&[sum(&values[..2]).saturating_sub(values[2])])
+}
+
+const SOURCES: &[Source] = &[
+    meminfo(AVAILABLE_BYTES, &[1], in_bytes),
+    meminfo(AVAILABLE_KBYTES, &[1], sum),
+    meminfo(AVAILABLE_MBYTES, &[1], |values| values[0] / 1024),
+    meminfo(COMMITTED, &[9], in_bytes),
+    meminfo(COMMIT_LIMIT, &[8], in_bytes),
+    // Its base is the commit limit.
+    meminfo(COMMITTED_IN_USE, &[9, 8], |values| in_bytes(&values[..1])),
+    meminfo(POOL_PAGED, &[6], in_bytes),
+    meminfo(POOL_PAGED_RESIDENT, &[6], in_bytes),
+    meminfo(POOL_NONPAGED, &[7], in_bytes),
+    meminfo(CACHE, &[2, 3, 5], file_cache),
+    meminfo(CACHE_RESIDENT, &[2, 3, 5], file_cache),
+    meminfo(FREE, &[0], in_bytes),
+    meminfo(MODIFIED, &[4], in_bytes),
+    vmstat(PAGE_FAULTS, &[2]),
+    vmstat(PAGES, &[0, 1]),
+    vmstat(PAGES_INPUT, &[0]),
+    vmstat(PAGE_READS, &[3]),
+    vmstat(PAGES_OUTPUT, &[1]),
+    vmstat(REPURPOSED, &[4, 5]),
+];
+
+struct Memory {
+    info: Arc<CounterSetInfo>,
+    instance: Arc<InstanceKey>,
+    meminfo: KeyedFile,
+    vmstat: KeyedFile,
+}
+
+/// The provider, if one of the files can be read.
+pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+    let mut meminfo = KeyedFile::new(roots.proc.join("meminfo"), "", MEMINFO);
+    let mut vmstat = KeyedFile::of_counts(roots.proc.join("vmstat"), VMSTAT);
+    meminfo.read();
+    vmstat.read();
+    let has = |id: u32| {
+        SOURCES.iter().any(|source| {
+            let file = if source.is_vmstat { &vmstat } else { &meminfo };
+            source.id == id && source.keys.iter().all(|&key| file.value(key).is_some())
+        })
+    };
+    let info = TABLE.info_of(has);
+    let has_any = !info.counters.is_empty();
+    has_any.then(|| -> Box<dyn Provider> {
+        Box::new(Memory { info, instance: Arc::default(), meminfo, vmstat })
+    })
+}
+
+impl Provider for Memory {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let wants = |is_vmstat| {
+            rows.wants_any(
+                SOURCES.iter().filter(|source| source.is_vmstat == is_vmstat).map(|source| source.id),
+            )
+        };
+        if wants(false) {
+            self.meminfo.read();
+        }
+        if wants(true) {
+            self.vmstat.read();
+        }
+        let mut row = rows.push(&self.instance);
+        for source in SOURCES {
+            if !row.wants(source.id) {
+                continue;
+            }
+            let file = if source.is_vmstat { &mut self.vmstat } else { &mut self.meminfo };
+            let mut values = [0; 3];
+            let missing = source.keys.iter().zip(&mut values).find_map(|(&key, value)| {
+                file.value(key).map_or(Some(key), |read| {
+                    *value = read;
+                    None
+                })
+            });
+            let values = &values[..source.keys.len()];
+            match missing {
+                Some(key) => row.fail(source.id, file.reason(key)),
+                None if source.id == COMMITTED_IN_USE => {
+                    row.set_with_base(source.id, (source.make)(values), in_bytes(&values[1..]));
+                }
+                None => row.set(source.id, (source.make)(values)),
+            }
+        }
+        Ok(())
+    }
+}

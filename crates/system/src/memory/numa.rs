@@ -1,0 +1,247 @@
+//! `NUMA Node Memory`, from `/sys/devices/system/node`.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
+
+use super::keyed::KeyedFile;
+use crate::Roots;
+use crate::file::KeptFile;
+use crate::scan::number_list;
+use crate::table::{CounterRow, SetTable};
+
+pub(super) const TABLE: SetTable = SetTable {
+    name: "NUMA Node Memory",
+    guid: 0xc29d68a3_e552_5be6_b609_cc6509c6f9cf,
+    instance_type: InstanceType::Multiple,
+    help: "Memory by NUMA node, and how often memory came from the node that was preferred.",
+    instances: "The nodes by the kernel's number, then _Total.",
+    total: "The sums. When a node goes or comes, the total begins anew.",
+    counters: &[
+        megabytes(
+            1,
+            "Total MBytes",
+            "/sys/devices/system/node/nodeN/meminfo: MemTotal",
+            "Memory of the node that the kernel uses.",
+        ),
+        megabytes(
+            2,
+            "Free & Zero Page List MBytes",
+            "/sys/devices/system/node/nodeN/meminfo: MemFree",
+            "Memory of the node that holds nothing.",
+        ),
+        megabytes(
+            3,
+            "Standby List MBytes",
+            "/sys/devices/system/node/nodeN/meminfo: Active(file), Inactive(file)",
+            "Pages of files in the node's memory. They can be dropped, those with changes after writing.",
+        ),
+        megabytes(
+            4,
+            "Modified Page List MBytes",
+            "/sys/devices/system/node/nodeN/meminfo: Dirty",
+            "Changed contents of files that are not written yet.",
+        ),
+        megabytes(
+            5,
+            "Available MBytes",
+            "/sys/devices/system/node/nodeN/meminfo: MemFree, Active(file), Inactive(file)",
+            "What is free and on the standby list. The kernel's own estimate of available memory (Memory, Available \
+             MBytes) exists for the whole machine only.",
+        ),
+        pages(
+            6,
+            "Hits/sec",
+            "/sys/devices/system/node/nodeN/numastat: numa_hit",
+            "Pages that were wanted from this node and came from it.",
+        ),
+        pages(
+            7,
+            "Misses/sec",
+            "/sys/devices/system/node/nodeN/numastat: numa_miss",
+            "Pages that came from this node although another was preferred.",
+        ),
+        pages(
+            8,
+            "Foreign/sec",
+            "/sys/devices/system/node/nodeN/numastat: numa_foreign",
+            "Pages that were wanted from this node and came from another.",
+        ),
+        pages(
+            9,
+            "Interleave Hits/sec",
+            "/sys/devices/system/node/nodeN/numastat: interleave_hit",
+            "Pages that were to be spread over nodes and came from this one.",
+        ),
+        pages(
+            10,
+            "Local Allocations/sec",
+            "/sys/devices/system/node/nodeN/numastat: local_node",
+            "Pages of this node for programs that ran on it.",
+        ),
+        pages(
+            11,
+            "Remote Allocations/sec",
+            "/sys/devices/system/node/nodeN/numastat: other_node",
+            "Pages of this node for programs that ran on another.",
+        ),
+    ],
+};
+
+const fn megabytes(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
+    CounterRow::new(id, name, CounterType::LARGE_RAWCOUNT, "MB", 0, source, help)
+}
+
+const fn pages(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
+    CounterRow::new(id, name, CounterType::BULK_COUNT, "1/s", 0, source, help)
+}
+
+const MEMINFO: &[&str] = &["MemTotal", "MemFree", "Active(file)", "Inactive(file)", "Dirty"];
+const NUMASTAT: &[&str] =
+    &["numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node"];
+
+/// Counters of MEMINFO with the places of their keys; those of NUMASTAT follow in its order.
+const SIZES: [(u32, &[usize]); 5] = [(1, &[0]), (2, &[1]), (3, &[2, 3]), (4, &[4]), (5, &[1, 2, 3])];
+const FIRST_COUNT: u32 = 6;
+const COUNTS: std::ops::Range<u32> = FIRST_COUNT..FIRST_COUNT + NUMASTAT.len() as u32;
+
+struct NodeMemory {
+    info: Arc<CounterSetInfo>,
+    roots: Roots,
+    online: KeptFile,
+    /// The list of nodes as it was read last.
+    listed: Vec<u8>,
+    nodes: Vec<Node>,
+    total: Arc<InstanceKey>,
+    round: u64,
+}
+
+struct Node {
+    key: Arc<InstanceKey>,
+    meminfo: KeyedFile,
+    numastat: KeyedFile,
+}
+
+impl Node {
+    fn new(roots: &Roots, number: u32, round: u64) -> Self {
+        let folder = roots.sys.join(format!("devices/system/node/node{number}"));
+        Self {
+            key: Arc::new(InstanceKey::new(number.to_string(), number, round)),
+            meminfo: KeyedFile::new(folder.join("meminfo"), &format!("Node {number} "), MEMINFO),
+            numastat: KeyedFile::of_counts(folder.join("numastat"), NUMASTAT),
+        }
+    }
+}
+
+/// The provider, if the machine tells of nodes.
+pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+    let mut set = NodeMemory {
+        info: TABLE.info(),
+        roots: roots.clone(),
+        online: KeptFile::new(roots.sys.join("devices/system/node/online")),
+        listed: Vec::new(),
+        nodes: Vec::new(),
+        total: Arc::default(),
+        round: 0,
+    };
+    set.look().ok()?;
+    for node in &mut set.nodes {
+        node.meminfo.read();
+        node.numastat.read();
+    }
+    let any = |has: &dyn Fn(&Node) -> bool| set.nodes.iter().any(has);
+    let info = TABLE.info_of(|id| match SIZES.iter().find(|(size, _)| *size == id) {
+        Some((_, keys)) => any(&|node| keys.iter().all(|key| node.meminfo.value(*key).is_some())),
+        None => any(&|node| node.numastat.value((id - FIRST_COUNT) as usize).is_some()),
+    });
+    let has_any = !info.counters.is_empty();
+    set.info = info;
+    has_any.then(|| -> Box<dyn Provider> { Box::new(set) })
+}
+
+impl NodeMemory {
+    /// Looks which nodes there are.
+    fn look(&mut self) -> Result<(), Failure> {
+        let listed = match self.online.read() {
+            Ok(listed) => listed,
+            Err(error) => {
+                let reason = format!("{}: {error}", self.online.path().display());
+                return Err(Failure::new(ErrorCode::NO_DATA, reason));
+            }
+        };
+        if listed == self.listed {
+            return Ok(());
+        }
+        self.listed.clear();
+        self.listed.extend_from_slice(listed);
+        self.round += 1;
+        let mut before = std::mem::take(&mut self.nodes);
+        for number in number_list(&self.listed) {
+            let known = before.iter().position(|node| node.key.id() == number);
+            self.nodes.push(match known {
+                Some(place) => before.swap_remove(place),
+                None => Node::new(&self.roots, number, self.round),
+            });
+        }
+        self.total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, self.round));
+        Ok(())
+    }
+}
+
+impl Provider for NodeMemory {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.look()?;
+        let wants_sizes = rows.wants_any(SIZES.iter().map(|(id, _)| *id));
+        let wants_counts = rows.wants_any(COUNTS);
+        let wants_total = rows.wants_instance("_Total", self.total.id());
+        let mut sums = [Some(0_u64); SIZES.len() + NUMASTAT.len()];
+        for node in &mut self.nodes {
+            let is_wanted = rows.wants_instance(node.key.full_name(), node.key.id());
+            if !is_wanted && !wants_total {
+                continue;
+            }
+            if wants_sizes {
+                node.meminfo.read();
+            }
+            if wants_counts {
+                node.numastat.read();
+            }
+            let mut row = is_wanted.then(|| rows.push(&node.key));
+            let sizes = SIZES.iter().map(|(id, keys)| (*id, *keys, true));
+            let counts = COUNTS.map(|id| (id, &PLACES[(id - FIRST_COUNT) as usize..][..1], false));
+            for ((id, keys, is_size), sum) in sizes.chain(counts).zip(&mut sums) {
+                let file = if is_size { &mut node.meminfo } else { &mut node.numastat };
+                let missing = keys.iter().find(|key| file.value(**key).is_none());
+                // Sizes are told in units of 1,024 bytes.
+                let all = keys.iter().filter_map(|key| file.value(*key)).fold(0, u64::saturating_add);
+                let value = if is_size { all / 1024 } else { all };
+                *sum = sum.filter(|_| missing.is_none()).map(|sum| sum.saturating_add(value));
+                match (&mut row, missing) {
+                    (Some(row), None) => row.set(id, value),
+                    (Some(row), Some(key)) => row.fail(id, file.reason(*key)),
+                    (None, _) => {}
+                }
+            }
+        }
+        if wants_total {
+            let mut row = rows.push(&self.total);
+            let ids = SIZES.iter().map(|(id, _)| *id).chain(COUNTS);
+            // A sum without one of its parts stays "not valid"; the node's own row says why.
+            for (id, sum) in ids.zip(sums) {
+                if let Some(sum) = sum {
+                    row.set(id, sum);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places of the keys of NUMASTAT.
+const PLACES: [usize; 6] = [0, 1, 2, 3, 4, 5];

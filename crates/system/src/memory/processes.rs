@@ -1,0 +1,172 @@
+//! How many processes there are.
+//!
+//! The kernel gives `/proc` a link count of 2, one for each of its own folders, and one for each process of the machine,
+//! so a single `fstat` tells their number. That is checked against the entries when counting begins and every
+//! [`CHECKED_EVERY`] times (a driver may add a folder). Where it does not hold, as in a container that sees only its own
+//! processes, the entries are counted each time.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, open, seek};
+
+const CHECKED_EVERY: u32 = 60;
+
+/// Counts the entries of `/proc` that are processes.
+#[derive(Debug)]
+pub(super) struct ProcessCount {
+    path: PathBuf,
+    folder: Option<OwnedFd>,
+    /// Links of `/proc` that are no processes, if links can be trusted.
+    other_links: Option<u64>,
+    until_check: u32,
+    buffer: Vec<MaybeUninit<u8>>,
+}
+
+/// The entries of `/proc`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entries {
+    processes: u64,
+    other_folders: u64,
+}
+
+impl ProcessCount {
+    pub(super) fn new(proc: &Path) -> Self {
+        Self {
+            path: proc.to_owned(),
+            folder: None,
+            other_links: None,
+            until_check: 0,
+            buffer: vec![MaybeUninit::uninit(); 32 << 10],
+        }
+    }
+
+    /// The number of processes now.
+    pub(super) fn count(&mut self) -> io::Result<u64> {
+        if self.until_check == 0 {
+            self.until_check = CHECKED_EVERY;
+            return self.check();
+        }
+        self.until_check -= 1;
+        match self.other_links {
+            Some(other) => Ok(self.links()?.saturating_sub(other)),
+            None => Ok(self.entries()?.processes),
+        }
+    }
+
+    fn check(&mut self) -> io::Result<u64> {
+        let mut processes = 0;
+        // A process that comes or goes between the three calls makes them differ: then they are made again.
+        for _ in 0..4 {
+            let before = self.links()?;
+            let entries = self.entries()?;
+            let after = self.links()?;
+            processes = entries.processes;
+            let other = 2 + entries.other_folders;
+            self.other_links = (before == after && before == other + processes).then_some(other);
+            if self.other_links.is_some() {
+                break;
+            }
+        }
+        Ok(processes)
+    }
+
+    fn folder(&mut self) -> io::Result<&OwnedFd> {
+        match &mut self.folder {
+            Some(folder) => Ok(folder),
+            none => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                Ok(none.insert(open(&self.path, flags, Mode::empty())?))
+            }
+        }
+    }
+
+    fn links(&mut self) -> io::Result<u64> {
+        // The type of the number differs between architectures.
+        #[allow(clippy::useless_conversion)]
+        Ok(u64::from(fstat(self.folder()?)?.st_nlink))
+    }
+
+    fn entries(&mut self) -> io::Result<Entries> {
+        self.folder()?;
+        let Some(folder) = &self.folder else { return Ok(Entries::default()) };
+        seek(folder, SeekFrom::Start(0))?;
+        let mut entries = Entries::default();
+        let mut listing = RawDir::new(folder, &mut self.buffer);
+        while let Some(entry) = listing.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name.iter().all(u8::is_ascii_digit) {
+                entries.processes += 1;
+            } else if entry.file_type() == FileType::Directory && name != b"." && name != b".." {
+                entries.other_folders += 1;
+            }
+        }
+        Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Machine;
+
+    #[test]
+    fn processes_come_and_go() {
+        let machine = Machine::new(&[
+            ("proc/1/stat", ""),
+            ("proc/20/stat", ""),
+            ("proc/sys/x", ""),
+            ("proc/3x/stat", ""),
+            ("proc/loadavg", ""),
+        ]);
+        let mut count = ProcessCount::new(&machine.roots.proc);
+        assert_eq!(count.count().expect("counted"), 2);
+        machine.write("proc/300/stat", "");
+        assert_eq!(count.count().expect("counted"), 3);
+        machine.remove("proc/1");
+        machine.remove("proc/20");
+        assert_eq!(count.count().expect("counted"), 1);
+    }
+
+    #[test]
+    fn links_that_tell_nothing() {
+        let machine = Machine::new(&[("proc/1/stat", ""), ("proc/20/stat", "")]);
+        let mut count = ProcessCount::new(&machine.roots.proc);
+        count.count().expect("counted");
+        // As in a container: there are more links than what can be seen.
+        count.other_links = None;
+        assert_eq!(count.count().expect("counted"), 2);
+    }
+
+    #[test]
+    fn a_driver_adds_a_folder() {
+        let machine = Machine::new(&[("proc/1/stat", "")]);
+        let mut count = ProcessCount::new(&machine.roots.proc);
+        count.count().expect("counted");
+        machine.write("proc/driver/x", "");
+        let last = (0..=CHECKED_EVERY).map(|_| count.count().expect("counted")).last();
+        assert_eq!(last, Some(1), "the check has noticed");
+    }
+
+    #[test]
+    fn this_machine() {
+        let mut count = ProcessCount::new(Path::new("/proc"));
+        let naive = || {
+            let entries = std::fs::read_dir("/proc").expect("read").flatten();
+            entries.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count() as u64
+        };
+        for _ in 0..5 {
+            // Other tests run meanwhile.
+            assert!(count.count().expect("counted").abs_diff(naive()) < 50);
+        }
+    }
+
+    #[test]
+    fn absent() {
+        let machine = Machine::new(&[]);
+        assert!(ProcessCount::new(&machine.roots.proc).count().is_err());
+    }
+}

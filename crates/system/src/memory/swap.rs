@@ -1,0 +1,146 @@
+//! `Paging File`, from `/proc/swaps`.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
+
+use crate::Roots;
+use crate::file::KeptFile;
+use crate::scan::{number, words};
+use crate::table::{CounterRow, SetTable};
+
+const USAGE: u32 = 1;
+
+/// `% Usage Peak` is not here: Linux keeps no such peak.
+pub(super) const TABLE: SetTable = SetTable {
+    name: "Paging File",
+    guid: 0x1a23d47d_8bd1_53f3_a8b4_102a5ce56fd9,
+    instance_type: InstanceType::Multiple,
+    help: "Swap areas: files and partitions that pages of programs are written to.",
+    instances: "The paths of the swap areas in the kernel's order, then _Total. None where there is no swap.",
+    total: "The sums of what is used and of the sizes.",
+    counters: &[
+        CounterRow::new(
+            USAGE,
+            "% Usage",
+            CounterType::RAW_FRACTION,
+            "%",
+            0,
+            "/proc/swaps: Used, Size",
+            "The part of the swap area that is in use.",
+        )
+        .base(2),
+        CounterRow::companion(2, "% Usage Base", CounterType::RAW_BASE),
+    ],
+};
+
+struct PagingFile {
+    info: Arc<CounterSetInfo>,
+    swaps: KeptFile,
+    areas: Vec<Area>,
+    total: Arc<InstanceKey>,
+    broken: Arc<str>,
+}
+
+struct Area {
+    /// As the file has it.
+    written: Box<[u8]>,
+    key: Arc<InstanceKey>,
+}
+
+/// The provider, if `/proc/swaps` can be read.
+pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+    let path = roots.proc.join("swaps");
+    let broken = format!("{}: the line of a swap area is broken", path.display()).into();
+    let mut swaps = KeptFile::new(path);
+    let is_readable = swaps.is_readable();
+    is_readable.then(|| -> Box<dyn Provider> {
+        let total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, 0));
+        Box::new(PagingFile { info: TABLE.info(), swaps, areas: Vec::new(), total, broken })
+    })
+}
+
+impl Provider for PagingFile {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let text = match self.swaps.read() {
+            Ok(text) => text,
+            Err(error) => {
+                let reason = format!("{}: {error}", self.swaps.path().display());
+                return Err(Failure::new(ErrorCode::NO_DATA, reason));
+            }
+        };
+        // The first line names the columns.
+        let lines = text.split_inclusive(|&byte| byte == b'\n').skip(1);
+        let mut total = Some((0_u64, 0_u64));
+        let mut count = 0;
+        for line in lines {
+            let Some(name) = words(line.trim_ascii_end()).next() else { continue };
+            if self.areas.get(count).is_none_or(|area| *area.written != *name) {
+                self.areas.truncate(count);
+                let id = count as u32;
+                let key = Arc::new(InstanceKey::new(readable(name), id, 0));
+                self.areas.push(Area { written: name.into(), key });
+            }
+            let usage = line.strip_suffix(b"\n").and_then(usage);
+            total = total
+                .zip(usage)
+                .map(|(sum, more)| (sum.0.saturating_add(more.0), sum.1.saturating_add(more.1)));
+            let key = &self.areas[count].key;
+            push(rows, key, usage, &self.broken);
+            count += 1;
+        }
+        self.areas.truncate(count);
+        if count > 0 {
+            push(rows, &self.total, total, &self.broken);
+        }
+        Ok(())
+    }
+}
+
+fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, broken: &Arc<str>) {
+    if !rows.wants_instance(key.full_name(), key.id()) {
+        return;
+    }
+    let mut row = rows.push(key);
+    match usage {
+        Some((used, size)) => row.set_with_base(USAGE, used, size),
+        None => row.fail(USAGE, broken),
+    }
+}
+
+/// What is used and the size, in bytes, of a line "name type size used priority".
+fn usage(line: &[u8]) -> Option<(u64, u64)> {
+    let mut numbers = words(line).skip(2).map(number);
+    let (size, used) = (numbers.next()??, numbers.next()??);
+    // The last column says that the one before it is whole.
+    numbers.next()?;
+    Some((used.saturating_mul(1024), size.saturating_mul(1024)))
+}
+
+/// The path as it is: the kernel writes blanks and backslashes in it as three octal digits.
+fn readable(written: &[u8]) -> String {
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
+            digits.iter().try_fold(0_u32, |value, digit| Some(value * 8 + (*digit as char).to_digit(8)?))
+        });
+        match code.and_then(|code| u8::try_from(code).ok()) {
+            Some(escaped) => {
+                bytes.push(escaped);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,217 @@
+//! `System`, from `/proc/stat`, `/proc/loadavg` and the clock.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Moments, Provider, Rows};
+
+use super::processes::ProcessCount;
+use crate::Roots;
+use crate::file::KeptFile;
+use crate::scan::{number, words};
+use crate::shared::Shared;
+use crate::stat::Stat;
+use crate::table::{CounterRow, SetTable};
+
+const CONTEXT_SWITCHES: u32 = 1;
+const PROCESSES: u32 = 2;
+const THREADS: u32 = 3;
+const QUEUE_LENGTH: u32 = 4;
+const UP_TIME: u32 = 5;
+const FORKS: u32 = 8;
+const BLOCKED: u32 = 9;
+
+pub(super) const TABLE: SetTable = SetTable {
+    name: "System",
+    guid: 0x389eb515_bc27_581e_9688_99e794dd4f85,
+    instance_type: InstanceType::Single,
+    help: "The machine as a whole: processes, threads, what waits for a processor, and since when it is up.",
+    instances: "",
+    total: "",
+    counters: &[
+        CounterRow::new(
+            CONTEXT_SWITCHES,
+            "Context Switches/sec",
+            CounterType::COUNTER_COUNTER,
+            "1/s",
+            -2,
+            "/proc/stat: ctxt",
+            "How often a processor went from one thread to another, of all processors.",
+        ),
+        CounterRow::new(
+            PROCESSES,
+            "Processes",
+            CounterType::RAWCOUNT,
+            "",
+            1,
+            "/proc: entries",
+            "Processes at this moment, threads of the kernel included. In a container, those that it can see.",
+        ),
+        CounterRow::new(
+            THREADS,
+            "Threads",
+            CounterType::RAWCOUNT,
+            "",
+            1,
+            "/proc/loadavg: fourth field",
+            "Threads of the whole machine at this moment, those of the kernel included, also in a container.",
+        ),
+        CounterRow::new(
+            QUEUE_LENGTH,
+            "Processor Queue Length",
+            CounterType::RAWCOUNT,
+            "",
+            1,
+            "/proc/stat: procs_running, cpuN",
+            "Threads that could run and have no processor: those that run or could (the one that reads this left out) \
+             less the number of processors, at least 0. Linux tells their sum only, so a thread that waits while \
+             another processor is idle is not seen.",
+        ),
+        CounterRow::new(
+            UP_TIME,
+            "System Up Time",
+            CounterType::ELAPSED_TIME,
+            "seconds",
+            -5,
+            "CLOCK_BOOTTIME",
+            "Time since the machine was started, suspended time included.",
+        )
+        .clock(6, 7),
+        CounterRow::companion(6, "System Up Time Time", CounterType::LARGE_RAWCOUNT),
+        CounterRow::companion(7, "System Up Time Frequency", CounterType::LARGE_RAWCOUNT),
+        CounterRow::new(
+            FORKS,
+            "Forks/sec",
+            CounterType::COUNTER_COUNTER,
+            "1/s",
+            0,
+            "/proc/stat: processes",
+            "Processes and threads that were made. Windows has no such counter.",
+        ),
+        CounterRow::new(
+            BLOCKED,
+            "Processes Blocked",
+            CounterType::RAWCOUNT,
+            "",
+            1,
+            "/proc/stat: procs_blocked",
+            "Threads that wait for a device at this moment. Windows has no such counter.",
+        ),
+    ],
+};
+
+const FROM_STAT: [u32; 4] = [CONTEXT_SWITCHES, QUEUE_LENGTH, FORKS, BLOCKED];
+
+struct System {
+    info: Arc<CounterSetInfo>,
+    instance: Arc<InstanceKey>,
+    stat: Shared<Stat>,
+    loadavg: KeptFile,
+    processes: ProcessCount,
+    /// Why there are no values: of `/proc/stat`, `/proc/loadavg`, and `/proc`.
+    reasons: [Option<Arc<str>>; 3],
+    stat_path: Arc<str>,
+}
+
+/// The values of `FROM_STAT`, in that order.
+fn from_stat(stat: &Stat) -> [Option<u64>; 4] {
+    let processors = stat.processors().len() as u64;
+    // The reader runs, too: without it, one less would.
+    let queue = |running: u64| running.saturating_sub(1).saturating_sub(processors);
+    [
+        stat.context_switches(),
+        stat.running().filter(|_| processors > 0).map(queue),
+        stat.forks(),
+        stat.blocked(),
+    ]
+}
+
+/// The provider. The up time is known to every machine.
+pub(super) fn provider(roots: &Roots, stat: &Shared<Stat>, at: Moments) -> Option<Box<dyn Provider>> {
+    let values = stat.at(at, |stat| from_stat(stat)).unwrap_or_default();
+    let mut loadavg = KeptFile::new(roots.proc.join("loadavg"));
+    let mut processes = ProcessCount::new(&roots.proc);
+    let has_threads = loadavg.read().is_ok_and(|text| threads(text).is_some());
+    let has_processes = processes.count().is_ok();
+    let info = TABLE.info_of(|id| match id {
+        PROCESSES => has_processes,
+        THREADS => has_threads,
+        UP_TIME => true,
+        _ => FROM_STAT.iter().zip(values).any(|(&other, value)| other == id && value.is_some()),
+    });
+    Some(Box::new(System {
+        info,
+        instance: Arc::default(),
+        stat: stat.clone(),
+        loadavg,
+        processes,
+        reasons: [const { None }; 3],
+        stat_path: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
+    }))
+}
+
+impl Provider for System {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let at = rows.at();
+        let [stat_reason, loadavg_reason, processes_reason] = &mut self.reasons;
+        let mut row = rows.push(&self.instance);
+        // The machine was started so many ticks before now, whatever the wall clock says.
+        row.set(UP_TIME, at.system_time.0.saturating_sub(at.ticks).max(0) as u64);
+        if FROM_STAT.into_iter().any(|id| row.wants(id)) {
+            match self.stat.at(at, |stat| from_stat(stat)) {
+                Ok(values) => {
+                    for (id, value) in FROM_STAT.into_iter().zip(values) {
+                        match value {
+                            Some(value) => row.set(id, value),
+                            None => row.fail(id, &self.stat_path),
+                        }
+                    }
+                }
+                Err(failure) => row.fail_all(FROM_STAT, kept(stat_reason, &failure.reason)),
+            }
+        }
+        if row.wants(THREADS) {
+            match self.loadavg.read().map(threads) {
+                Ok(Some(threads)) => row.set(THREADS, threads),
+                other => {
+                    let path = self.loadavg.path().display();
+                    let reason = match other {
+                        Err(error) => format!("{path}: {error}"),
+                        Ok(_) => format!("{path}: no number of threads"),
+                    };
+                    row.fail(THREADS, kept(loadavg_reason, &reason));
+                }
+            }
+        }
+        if row.wants(PROCESSES) {
+            match self.processes.count() {
+                Ok(processes) => row.set(PROCESSES, processes),
+                Err(error) => row.fail(PROCESSES, kept(processes_reason, &format!("/proc: {error}"))),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The reason that is kept already, if it is this one; so that it is made once.
+fn kept<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
+    if reason.as_deref() != Some(text) {
+        *reason = None;
+    }
+    reason.get_or_insert_with(|| text.into())
+}
+
+/// The number of threads in "0.62 0.44 0.40 4/93 14119".
+fn threads(text: &[u8]) -> Option<u64> {
+    let text = text.strip_suffix(b"\n")?;
+    let field = words(text).nth(3)?;
+    let slash = field.iter().position(|&byte| byte == b'/')?;
+    // The last field says that this one is whole.
+    words(text).nth(4)?;
+    number(&field[slash + 1..])
+}

@@ -1,0 +1,299 @@
+use std::fs;
+
+use tachograph_counters::Status;
+use tachograph_perflib::{Clock, FREQUENCY, InstanceFilter, Rows};
+
+use super::*;
+use crate::testing::{Machine, at, collect, first, names, value};
+
+const MEMINFO: &str = "MemTotal:       24684092 kB\nMemFree:        2000 kB\nMemAvailable:   24324324 kB\n\
+    Buffers:            1712 kB\nCached:           517884 kB\nSwapCached:            3 kB\nDirty:   180 kB\n\
+    Shmem:              8856 kB\nSlab: 84620 kB\nSReclaimable:      61484 kB\nSUnreclaim:        23136 kB\n\
+    CommitLimit:    12342044 kB\nCommitted_AS:      68160 kB\nHugePages_Total: 0\n";
+
+const VMSTAT: &str = "nr_free_pages 1\nnr_dirty 45\nnr_dirtied 638080\nnr_written 556450\nnr_dirty_threshold 1218611\n\
+    pgpgin 28\npgpgout 7\npswpin 11\npswpout 22\npgalloc_dma 1\npgalloc_normal 20\npgalloc_movable 300\n\
+    allocstall_normal 3\nallocstall_movable 4\npgfree 5\npgfault 1000\npgmajfault 17\npgsteal_anon 6\npgsteal_file 7\n\
+    compact_migrate_scanned 8\ncompact_free_scanned 9\noom_kill 2\n";
+
+fn machine() -> Machine {
+    Machine::new(&[("proc/meminfo", MEMINFO), ("proc/vmstat", VMSTAT)])
+}
+
+fn set(machine: &Machine, name: &str) -> Box<dyn Provider> {
+    let stat = crate::stat::shared(&machine.roots);
+    let mut all = providers(&machine.roots, &stat).into_iter();
+    all.find(|set| set.info().name.as_ref() == name).unwrap_or_else(|| panic!("no set {name}"))
+}
+
+/// The first number of a counter of the only or first row, by name.
+fn of(rows: &Rows, name: &str) -> i64 {
+    let counter = rows.info().counters.iter().find(|counter| counter.name.as_ref() == name);
+    let id = counter.unwrap_or_else(|| panic!("no counter {name}")).id;
+    first(rows, names(rows)[0], id)
+}
+
+#[test]
+fn memory() {
+    let rows = collect(&mut *set(&machine(), "Memory"), at(1));
+    for (name, expected) in [
+        ("Available Bytes", 24_324_324 * 1024),
+        ("Available KBytes", 24_324_324),
+        ("Available MBytes", 23_754),
+        ("Committed Bytes", 68_160 * 1024),
+        ("Commit Limit", 12_342_044 * 1024),
+        ("% Committed Bytes In Use", 68_160 * 1024),
+        ("Page Faults/sec", 1000),
+        ("Pages/sec", 33),
+        ("Pages Input/sec", 11),
+        ("Page Reads/sec", 17),
+        ("Pages Output/sec", 22),
+        ("Transition Pages RePurposed/sec", 13),
+        ("Pool Paged Bytes", 61_484 * 1024),
+        ("Pool Paged Resident Bytes", 61_484 * 1024),
+        ("Pool Nonpaged Bytes", 23_136 * 1024),
+        ("Cache Bytes", (1712 + 517_884 - 8856) * 1024),
+        ("System Cache Resident Bytes", (1712 + 517_884 - 8856) * 1024),
+        ("Free & Zero Page List Bytes", 2000 * 1024),
+        ("Modified Page List Bytes", 180 * 1024),
+    ] {
+        assert_eq!(of(&rows, name), expected, "{name}");
+    }
+    assert_eq!(value(&rows, "", 6).second, 12_342_044 * 1024, "the base");
+    assert_eq!(rows.width(), 19, "all of them were looked at");
+    assert_eq!(names(&rows), [""]);
+}
+
+#[test]
+fn what_a_kernel_does_not_have_is_absent() {
+    // Before 3.14 there is no MemAvailable, before 5.8 no pgsteal_file.
+    let machine = Machine::new(&[("proc/meminfo", "MemFree: 1 kB\n"), ("proc/vmstat", "pswpin 1\n")]);
+    let info = set(&machine, "Memory").info().clone();
+    let names: Vec<&str> = info.counters.iter().map(|counter| counter.name.as_ref()).collect();
+    assert_eq!(names, ["Pages Input/sec", "Free & Zero Page List Bytes"]);
+}
+
+#[test]
+fn what_cannot_be_read_any_more_is_an_error() {
+    let machine = machine();
+    let mut set = set(&machine, "Memory");
+    machine.write("proc/meminfo", &MEMINFO[..MEMINFO.len() / 2]);
+    let rows = collect(&mut *set, at(1));
+    assert_eq!(of(&rows, "Free & Zero Page List Bytes"), 2000 * 1024);
+    assert_eq!(value(&rows, "", 4).status, Status::CSTATUS_INVALID_DATA);
+    let reason = &rows.troubles()[0].reason;
+    assert!(reason.contains("meminfo: no value of Committed_AS"), "{reason}");
+    assert_eq!(of(&rows, "Page Faults/sec"), 1000);
+}
+
+#[test]
+fn only_the_file_of_what_is_wanted_is_read() {
+    let machine = machine();
+    let mut set = set(&machine, "Memory");
+    machine.write("proc/vmstat", "");
+    let mut rows = Rows::new(set.info().clone());
+    rows.want([1], vec![InstanceFilter::everything()]);
+    rows.clear(at(1));
+    set.collect(&mut rows).expect("collected");
+    assert!(rows.troubles().is_empty());
+    assert_eq!(rows.width(), 1);
+}
+
+#[test]
+fn activity() {
+    let machine = machine();
+    let mut set = set(&machine, "Paging Activity");
+    let rows = collect(&mut *set, at(1));
+    for (name, expected) in [
+        ("Page In Bytes/sec", 28 * 1024),
+        ("Page Out Bytes/sec", 7 * 1024),
+        ("Pages Allocated/sec", 321),
+        ("Allocation Stalls/sec", 7),
+        ("Compaction Pages Scanned/sec", 17),
+        ("Pages Dirtied/sec", 638_080),
+        ("OOM Kills/sec", 2),
+    ] {
+        assert_eq!(of(&rows, name), expected, "{name}");
+    }
+    assert!(!rows.info().counters.iter().any(|counter| counter.name.as_ref() == "Pages Activated/sec"));
+    machine.write("proc/vmstat", VMSTAT.replace("pgalloc_normal 20\n", ""));
+    let rows = collect(&mut *set, at(2));
+    assert!(!value(&rows, "", 7).status.is_good(), "a sum without one of its parts is none");
+    assert_eq!(first(&rows, "", 49), 2);
+}
+
+#[test]
+fn cache() {
+    let rows = collect(&mut *set(&machine(), "Cache"), at(1));
+    assert_eq!([of(&rows, "Dirty Pages"), of(&rows, "Dirty Page Threshold")], [45, 1_218_611]);
+}
+
+#[test]
+fn paging_files() {
+    const HEAD: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
+    let machine = Machine::new(&[("proc/swaps", HEAD)]);
+    let mut set = set(&machine, "Paging File");
+    assert_eq!(names(&collect(&mut *set, at(1))), [""; 0]);
+    let two = format!(
+        "{HEAD}/dev/dm-1    partition\t8388604\t\t1024\t\t-2\n/swap\\040file\\134x file\t1048572\t\t0\t\t-3\n"
+    );
+    machine.write("proc/swaps", &two);
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(names(&rows), ["/dev/dm-1", "/swap file\\x", "_Total"]);
+    let usage = |rows: &Rows, name| (value(rows, name, 1).first, value(rows, name, 1).second);
+    assert_eq!(usage(&rows, "/dev/dm-1"), (1024 * 1024, 8_388_604 * 1024));
+    assert_eq!(usage(&rows, "_Total"), (1024 * 1024, (8_388_604 + 1_048_572) * 1024));
+    let again = collect(&mut *set, at(3));
+    assert!(std::sync::Arc::ptr_eq(&rows.instances()[1], &again.instances()[1]));
+
+    for length in 0..two.len() {
+        machine.write("proc/swaps", &two[..length]);
+        let rows = collect(&mut *set, at(4));
+        for row in 0..rows.instances().len() {
+            let raw = rows.values(row)[0];
+            assert!(!raw.status.is_good() || raw.second >= 1_048_572 * 1024, "{length}");
+        }
+    }
+    machine.write(
+        "proc/swaps",
+        format!("{HEAD}/zz\\777 file {0} {0} -1\n/y file 1 99999999999999999999 1\n", u64::MAX),
+    );
+    let rows = collect(&mut *set, at(5));
+    assert_eq!(names(&rows), ["/zz\\777", "/y", "_Total"]);
+    assert!(!value(&rows, "_Total", 1).status.is_good());
+}
+
+#[test]
+fn nodes() {
+    let node = |number: u32, free: u32| {
+        format!(
+            "Node {number} MemTotal: 5597396 kB\nNode {number} MemFree: {free} kB\nNode {number} Active(file): 2048 kB\n\
+             Node {number} Inactive(file): 1024 kB\nNode {number} Dirty: 1023 kB\n"
+        )
+    };
+    let numastat = "numa_hit 10\nnuma_miss 1\nnuma_foreign 2\ninterleave_hit 3\nlocal_node 4\nother_node 5\n";
+    let machine = Machine::new(&[
+        ("sys/devices/system/node/online", "0,2\n"),
+        ("sys/devices/system/node/node0/meminfo", &node(0, 4096)),
+        ("sys/devices/system/node/node0/numastat", numastat),
+        ("sys/devices/system/node/node2/meminfo", &node(2, 8192)),
+        ("sys/devices/system/node/node2/numastat", numastat),
+    ]);
+    let mut set = set(&machine, "NUMA Node Memory");
+    let rows = collect(&mut *set, at(1));
+    assert_eq!(names(&rows), ["0", "2", "_Total"]);
+    let all = |id| ["0", "2", "_Total"].map(|name| first(&rows, name, id));
+    assert_eq!(all(1), [5466, 5466, 10932]);
+    assert_eq!(all(2), [4, 8, 12]);
+    assert_eq!(all(3), [3, 3, 6]);
+    assert_eq!(all(4), [0, 0, 0]);
+    assert_eq!(all(5), [7, 11, 18]);
+    assert_eq!([6, 7, 8, 9, 10, 11].map(|id| first(&rows, "_Total", id)), [20, 2, 4, 6, 8, 10]);
+
+    machine.write("sys/devices/system/node/node2/numastat", "");
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(first(&rows, "0", 6), 10);
+    assert!(!value(&rows, "2", 6).status.is_good() && !value(&rows, "_Total", 6).status.is_good());
+
+    let total = rows.instances()[2].identity();
+    machine.write("sys/devices/system/node/online", "0\n");
+    let rows = collect(&mut *set, at(3));
+    assert_eq!(names(&rows), ["0", "_Total"]);
+    assert_ne!(rows.instances()[1].identity(), total);
+    assert_eq!(first(&rows, "_Total", 6), 10);
+
+    let mut rows = Rows::new(set.info().clone());
+    rows.want([2], vec![InstanceFilter::new("_Total", None)]);
+    rows.clear(at(4));
+    set.collect(&mut rows).expect("collected");
+    assert_eq!(names(&rows), ["_Total"]);
+    assert_eq!(first(&rows, "_Total", 2), 4);
+}
+
+#[test]
+fn system() {
+    let stat = |running: u32| {
+        format!(
+            "cpu0 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1\nctxt 386202\nprocesses 14115\nprocs_running {running}\nprocs_blocked 3\n"
+        )
+    };
+    let machine = Machine::new(&[
+        ("proc/stat", &stat(6)),
+        ("proc/loadavg", "0.62 0.44 0.40 4/93 14119\n"),
+        ("proc/1/stat", ""),
+        ("proc/7/stat", ""),
+    ]);
+    let mut set = set(&machine, "System");
+    let rows = collect(&mut *set, at(100));
+    for (name, expected) in [
+        ("Context Switches/sec", 386_202),
+        ("Processes", 2),
+        ("Threads", 93),
+        ("Processor Queue Length", 3),
+        ("Forks/sec", 14_115),
+        ("Processes Blocked", 3),
+        // The made machine was started at this time.
+        ("System Up Time", at(0).system_time.0),
+    ] {
+        assert_eq!(of(&rows, name), expected, "{name}");
+    }
+    assert_eq!(value(&rows, "", 5).second - value(&rows, "", 5).first, 100 * FREQUENCY);
+    for (running, queue) in [(0, 0), (1, 0), (3, 0), (4, 1)] {
+        machine.write("proc/stat", stat(running));
+        let rows = collect(&mut *set, at(200 + i64::from(running)));
+        assert_eq!(of(&rows, "Processor Queue Length"), queue);
+    }
+    machine.write("proc/stat", "cpu0 1 1\nctxt 5");
+    machine.write("proc/loadavg", "0.62 0.44 0.40 4/9");
+    let rows = collect(&mut *set, at(300));
+    assert_eq!(rows.troubles().iter().map(|trouble| trouble.counter_id).collect::<Vec<_>>(), [1, 4, 8, 9, 3]);
+    assert_eq!(of(&rows, "Processes"), 2);
+}
+
+#[test]
+fn this_machine() {
+    let roots = Roots::of_this_machine();
+    let stat = crate::stat::shared(&roots);
+    let clock = Clock::of_this_machine();
+    let mut found = Vec::new();
+    for mut set in providers(&roots, &stat) {
+        let before = collect(&mut *set, clock.now());
+        let after = collect(&mut *set, clock.now());
+        assert!(before.troubles().is_empty() && after.troubles().is_empty(), "{:?}", after.troubles());
+        for (place, (before, after)) in before.all_values().iter().zip(after.all_values()).enumerate() {
+            let counter = rows_counter(&*set, place);
+            assert!(before.status.is_good() && after.status.is_good());
+            assert!(!counter.1 || after.first >= before.first, "{} falls", counter.0);
+        }
+        found.push(set.info().name.to_string());
+        if set.info().name.as_ref() == "Memory" {
+            let free = naive("/proc/meminfo", "MemAvailable:") * 1024;
+            assert!(of(&after, "Available Bytes").abs_diff(free) < 512 << 20);
+            assert!(of(&after, "Page Faults/sec") <= naive("/proc/vmstat", "pgfault"));
+        }
+        if set.info().name.as_ref() == "System" {
+            assert!(of(&after, "Context Switches/sec") <= naive("/proc/stat", "ctxt"));
+            let up = value(&after, "", 5).second - value(&after, "", 5).first;
+            let seconds = fs::read_to_string("/proc/uptime").expect("read");
+            let seconds: f64 = seconds.split(' ').next().expect("a number").parse().expect("a number");
+            assert!((up as f64 / 1e7 - seconds).abs() < 5.0);
+        }
+    }
+    for name in ["Memory", "Paging Activity", "System"] {
+        assert!(found.iter().any(|found| found == name), "{found:?}");
+    }
+}
+
+/// Name of the counter of a value, and whether it counts on.
+fn rows_counter(set: &dyn Provider, place: usize) -> (String, bool) {
+    let rows = Rows::of_everything(set.info().clone());
+    let counter = rows.counter(place % rows.width());
+    let counts = counter.counter_type.suffix() == tachograph_counters::Suffix::PerSecond;
+    (counter.name.to_string(), counts)
+}
+
+fn naive(path: &str, key: &str) -> i64 {
+    let text = fs::read_to_string(path).expect("read");
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(key)).expect("the key");
+    line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
+}

@@ -1,0 +1,65 @@
+//! Network interfaces, protocols and sockets.
+
+mod connections;
+mod counts;
+mod icmp;
+mod interface;
+mod interface_table;
+mod interfaces;
+mod ip;
+mod named;
+mod nodes;
+mod socket;
+mod speed;
+mod tcp;
+mod udp;
+
+#[cfg(test)]
+mod tests;
+
+use tachograph_perflib::Provider;
+
+use crate::Roots;
+use crate::table::SetTable;
+use counts::Files;
+use named::{NamedSet, provider};
+
+/// The tables of these sets.
+pub(crate) const TABLES: &[&SetTable] = &[
+    &interface_table::TABLE,
+    &tcp::TABLE_V4,
+    &tcp::TABLE_V6,
+    &udp::TABLE_V4,
+    &udp::TABLE_V6,
+    &ip::TABLE_V4,
+    &ip::TABLE_V6,
+    &icmp::TABLE_V4,
+    &icmp::TABLE_V6,
+    &socket::TABLE,
+];
+
+/// The sets that are told from files of named numbers.
+const NAMED: &[NamedSet] = &[
+    NamedSet { table: &tcp::TABLE_V4, counts: tcp::COUNTS_V4 },
+    NamedSet { table: &udp::TABLE_V4, counts: udp::COUNTS_V4 },
+    NamedSet { table: &udp::TABLE_V6, counts: udp::COUNTS_V6 },
+    NamedSet { table: &ip::TABLE_V4, counts: ip::COUNTS_V4 },
+    NamedSet { table: &ip::TABLE_V6, counts: ip::COUNTS_V6 },
+    NamedSet { table: &icmp::TABLE_V4, counts: icmp::COUNTS_V4 },
+    NamedSet { table: &icmp::TABLE_V6, counts: icmp::COUNTS_V6 },
+    NamedSet { table: &socket::TABLE, counts: socket::COUNTS },
+];
+
+/// The providers of these sets, as far as this machine has what they read.
+pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
+    let mut providers: Vec<Box<dyn Provider>> = Vec::new();
+    let files = Files::new(roots);
+    if let Some(interfaces) = interfaces::NetworkInterface::new(roots) {
+        providers.push(Box::new(interfaces));
+    }
+    providers.extend(NAMED.iter().filter_map(|set| provider(set, &files)));
+    if let Some(connections) = connections::ConnectionsV6::new(roots) {
+        providers.push(Box::new(connections));
+    }
+    providers
+}

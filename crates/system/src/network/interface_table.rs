@@ -1,0 +1,245 @@
+//! The table of `Network Interface`, and the columns of `/proc/net/dev` that its counters are made of.
+
+use tachograph_counters::CounterType as T;
+use tachograph_perflib::registration::InstanceType;
+
+use crate::table::{CounterRow, SetTable};
+
+pub(super) const BYTES: u32 = 1;
+pub(super) const PACKETS: u32 = 2;
+pub(super) const PACKETS_RECEIVED: u32 = 3;
+pub(super) const PACKETS_SENT: u32 = 4;
+pub(super) const BANDWIDTH: u32 = 5;
+pub(super) const BYTES_RECEIVED: u32 = 6;
+pub(super) const RECEIVED_MULTICAST: u32 = 7;
+pub(super) const RECEIVED_DISCARDED: u32 = 8;
+pub(super) const RECEIVED_ERRORS: u32 = 9;
+pub(super) const BYTES_SENT: u32 = 10;
+pub(super) const SENT_DISCARDED: u32 = 11;
+pub(super) const SENT_ERRORS: u32 = 12;
+pub(super) const RECEIVED_FIFO: u32 = 20;
+pub(super) const RECEIVED_FRAME: u32 = 21;
+pub(super) const SENT_FIFO: u32 = 22;
+pub(super) const SENT_CARRIER: u32 = 23;
+pub(super) const COLLISIONS: u32 = 24;
+pub(super) const RECEIVED_COMPRESSED: u32 = 25;
+pub(super) const SENT_COMPRESSED: u32 = 26;
+
+pub(super) static TABLE: SetTable = SetTable {
+    name: "Network Interface",
+    guid: 0xfe745151e7b25bfb9ec21225f4d886e5,
+    instance_type: InstanceType::Multiple,
+    help: "Bytes and packets of the network interfaces of this network namespace.",
+    instances: "One for each interface, loopback included, under its name and in the order of /proc/net/dev; the number is \
+                the kernel's index. There is no _Total, as on Windows: bridges, bonds and tunnels pass on what other \
+                interfaces count too. An interface that was made anew, or whose driver began to count anew, is another \
+                instance.",
+    total: "",
+    counters: &[
+        CounterRow::new(
+            BYTES,
+            "Bytes Total/sec",
+            T::BULK_COUNT,
+            "bytes/s",
+            -4,
+            "/proc/net/dev: bytes, received and sent",
+            "Bytes received and sent, link headers included.",
+        ),
+        CounterRow::new(
+            PACKETS,
+            "Packets/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: packets, received and sent",
+            "Packets received and sent.",
+        ),
+        CounterRow::new(
+            PACKETS_RECEIVED,
+            "Packets Received/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: packets received",
+            "Packets received, those of every kind of address.",
+        ),
+        CounterRow::new(
+            PACKETS_SENT,
+            "Packets Sent/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: packets sent",
+            "Packets sent.",
+        ),
+        CounterRow::new(
+            BANDWIDTH,
+            "Current Bandwidth",
+            T::LARGE_RAWCOUNT,
+            "bits/s",
+            -6,
+            "/sys/class/net/NAME/speed",
+            "Speed of the link in bits per second, looked up every ten seconds. Loopback, most virtual interfaces and those \
+             without a cable have none.",
+        ),
+        CounterRow::new(
+            BYTES_RECEIVED,
+            "Bytes Received/sec",
+            T::BULK_COUNT,
+            "bytes/s",
+            -4,
+            "/proc/net/dev: bytes received",
+            "Bytes received, link headers included.",
+        ),
+        CounterRow::new(
+            RECEIVED_MULTICAST,
+            "Packets Received Non-Unicast/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: multicast",
+            "Multicast packets received. Unlike Windows, few drivers count broadcasts among them.",
+        ),
+        CounterRow::new(
+            RECEIVED_DISCARDED,
+            "Packets Received Discarded",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: drop, received",
+            "Packets without fault that were lost since the interface was made: no room in the device or the kernel, or \
+             nobody who wanted them.",
+        ),
+        CounterRow::new(
+            RECEIVED_ERRORS,
+            "Packets Received Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: errs, received",
+            "Packets received with errors since the interface was made.",
+        ),
+        CounterRow::new(
+            BYTES_SENT,
+            "Bytes Sent/sec",
+            T::BULK_COUNT,
+            "bytes/s",
+            -4,
+            "/proc/net/dev: bytes sent",
+            "Bytes sent, link headers included.",
+        ),
+        CounterRow::new(
+            SENT_DISCARDED,
+            "Packets Outbound Discarded",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: drop, sent",
+            "Packets without fault that were not sent since the interface was made.",
+        ),
+        CounterRow::new(
+            SENT_ERRORS,
+            "Packets Outbound Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: errs, sent",
+            "Packets that could not be sent because of errors since the interface was made.",
+        ),
+        CounterRow::new(
+            RECEIVED_FIFO,
+            "Packets Received FIFO Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: fifo, received",
+            "Packets that the device lost because its buffer was full. Linux only.",
+        ),
+        CounterRow::new(
+            RECEIVED_FRAME,
+            "Packets Received Frame Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: frame",
+            "Packets received with a wrong length, checksum or alignment. Linux only.",
+        ),
+        CounterRow::new(
+            SENT_FIFO,
+            "Packets Outbound FIFO Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: fifo, sent",
+            "Packets not sent because the device ran out of data. Linux only.",
+        ),
+        CounterRow::new(
+            SENT_CARRIER,
+            "Packets Outbound Carrier Errors",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: carrier",
+            "Packets not sent because the link was lost, and other errors of the link. Linux only.",
+        ),
+        CounterRow::new(
+            COLLISIONS,
+            "Packets Outbound Collisions",
+            T::LARGE_RAWCOUNT,
+            "",
+            0,
+            "/proc/net/dev: colls",
+            "Collisions while sending. Linux only.",
+        ),
+        CounterRow::new(
+            RECEIVED_COMPRESSED,
+            "Packets Received Compressed/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: compressed, received",
+            "Compressed packets received (PPP, SLIP). Linux only.",
+        ),
+        CounterRow::new(
+            SENT_COMPRESSED,
+            "Packets Sent Compressed/sec",
+            T::BULK_COUNT,
+            "packets/s",
+            -1,
+            "/proc/net/dev: compressed, sent",
+            "Compressed packets sent (PPP, SLIP). Linux only.",
+        ),
+    ],
+};
+
+/// Columns of `/proc/net/dev`: those received, then those sent, under the names of the file's second line.
+pub(super) const COLUMNS: [&[&str]; 2] = [
+    &["bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast"],
+    &["bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed"],
+];
+pub(super) type Numbers = [u64; 16];
+pub(super) const RECEIVED: usize = 0;
+pub(super) const SENT: usize = 8;
+
+/// Counters that are one column, and the column.
+pub(super) const SINGLE: &[(u32, usize)] = &[
+    (PACKETS_RECEIVED, RECEIVED + 1),
+    (PACKETS_SENT, SENT + 1),
+    (BYTES_RECEIVED, RECEIVED),
+    (RECEIVED_MULTICAST, RECEIVED + 7),
+    (RECEIVED_DISCARDED, RECEIVED + 3),
+    (RECEIVED_ERRORS, RECEIVED + 2),
+    (BYTES_SENT, SENT),
+    (SENT_DISCARDED, SENT + 3),
+    (SENT_ERRORS, SENT + 2),
+    (RECEIVED_FIFO, RECEIVED + 4),
+    (RECEIVED_FRAME, RECEIVED + 5),
+    (SENT_FIFO, SENT + 4),
+    (SENT_CARRIER, SENT + 6),
+    (COLLISIONS, SENT + 5),
+    (RECEIVED_COMPRESSED, RECEIVED + 6),
+    (SENT_COMPRESSED, SENT + 7),
+];
+/// Counters that are the sum of two columns.
+pub(super) const DOUBLE: &[(u32, [usize; 2])] =
+    &[(BYTES, [RECEIVED, SENT]), (PACKETS, [RECEIVED + 1, SENT + 1])];

@@ -1,0 +1,138 @@
+//! Sets without instances whose counters are named numbers of files, or sums of such.
+
+use std::sync::Arc;
+
+use tachograph_perflib::registration::CounterSetInfo;
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+
+use super::counts::{Counts, Files, Place};
+use crate::shared::Shared;
+use crate::table::SetTable;
+
+/// A set with what its counters are made of.
+pub(super) struct NamedSet {
+    pub(super) table: &'static SetTable,
+    pub(super) counts: &'static [Named],
+}
+
+/// What a counter is made of.
+pub(super) struct Named {
+    pub(super) id: u32,
+    /// The sum of these, each as `net/snmp: Tcp InSegs`.
+    pub(super) sources: &'static [&'static str],
+    /// Whether it counts pages, and is to be told in bytes.
+    pub(super) in_pages: bool,
+}
+
+/// The rows of a set, and what they are made of: one line per counter.
+macro_rules! named {
+    ($rows:ident, $counts:ident; $(
+        $id:literal $name:literal $type:ident $unit:literal $scale:literal
+        [$first:literal $(+ $more:literal)*] $($pages:ident)? $help:literal;
+    )*) => {
+        const $rows: &[$crate::table::CounterRow] = &[$(
+            $crate::table::CounterRow::new(
+                $id, $name, tachograph_counters::CounterType::$type, $unit, $scale,
+                concat!("/proc/", $first $(, " + ", $more)*), $help,
+            ),
+        )*];
+        pub(super) const $counts: &[$crate::network::named::Named] = &[$(
+            $crate::network::named::Named {
+                id: $id,
+                sources: &[$first $(, $more)*],
+                in_pages: $crate::network::named::named!(@pages $($pages)?),
+            },
+        )*];
+    };
+    (@pages) => { false };
+    (@pages pages) => { true };
+}
+pub(super) use named;
+
+/// The provider of a set; `None` where this machine has none of its counters.
+pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider>> {
+    let mut terms = Vec::new();
+    let mut sums = Vec::new();
+    for named in set.counts {
+        let places: Option<Vec<Place>> = named.sources.iter().map(|source| files.place(source)).collect();
+        let Some(places) = places else { continue };
+        terms.extend(places.into_iter().map(|place| Term { sum: sums.len(), place }));
+        let factor = if named.in_pages { files.page_bytes } else { 1 };
+        let gone = format!("/proc/{}: not there, or no number", named.sources.join(" + ")).into();
+        sums.push(Sum { id: named.id, factor, value: Ok(0), gone });
+    }
+    if sums.is_empty() {
+        return None;
+    }
+    let has = |id| sums.iter().any(|sum| sum.id == id);
+    Some(Box::new(Protocol {
+        info: set.table.info_of(has),
+        instance: Arc::default(),
+        files: files.all(),
+        terms,
+        sums,
+    }))
+}
+
+struct Protocol {
+    info: Arc<CounterSetInfo>,
+    instance: Arc<InstanceKey>,
+    files: Vec<Shared<Counts>>,
+    terms: Vec<Term>,
+    sums: Vec<Sum>,
+}
+
+/// A number that belongs to a sum.
+struct Term {
+    sum: usize,
+    place: Place,
+}
+
+/// A counter's value in the making.
+struct Sum {
+    id: u32,
+    factor: u64,
+    value: Result<u64, Arc<str>>,
+    gone: Arc<str>,
+}
+
+impl Provider for Protocol {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let at = rows.at();
+        let sums = &mut self.sums;
+        sums.iter_mut().for_each(|sum| sum.value = Ok(0));
+        for (place, file) in self.files.iter().enumerate() {
+            let terms = self.terms.iter().filter(|term| term.place.file == place);
+            if !terms.clone().any(|term| rows.wants(sums[term.sum].id)) {
+                continue;
+            }
+            let read = file.at(at, |counts| {
+                for term in terms.clone() {
+                    let sum = &mut sums[term.sum];
+                    match (counts.value(term.place.slot), &mut sum.value) {
+                        (Some(value), Ok(sum)) => *sum = sum.wrapping_add(value),
+                        (None, _) => sum.value = Err(Arc::clone(&sum.gone)),
+                        (Some(_), Err(_)) => {}
+                    }
+                }
+            });
+            if let Err(failure) = read {
+                for term in terms {
+                    sums[term.sum].value = Err(Arc::clone(&failure.reason));
+                }
+            }
+        }
+        let mut row = rows.push(&self.instance);
+        for sum in &self.sums {
+            match &sum.value {
+                Ok(value) => row.set(sum.id, value.wrapping_mul(sum.factor)),
+                Err(reason) => row.fail(sum.id, reason),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The folders of interfaces in sysfs.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+
+use rustix::fs::{RawDir, SeekFrom, seek};
+
+use super::interface::Interface;
+
+/// The folders of interfaces in sysfs: their inodes tell, in one pass over all, which interface was made anew under its
+/// old name. Opening `ifindex` of each would take ten times as long.
+pub(super) struct Nodes {
+    path: PathBuf,
+    folder: Option<File>,
+    /// By place in the folder: the interface found there last.
+    order: Vec<usize>,
+}
+
+impl Nodes {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, folder: None, order: Vec::new() }
+    }
+
+    pub(super) fn check(&mut self, interfaces: &mut [Interface]) -> io::Result<()> {
+        let folder = match &self.folder {
+            Some(folder) => folder,
+            None => self.folder.insert(File::open(&self.path)?),
+        };
+        seek(folder, SeekFrom::Start(0))?;
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut entries = RawDir::new(folder, &mut buffer);
+        let mut place = 0;
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name.starts_with(b".") {
+                continue;
+            }
+            let is = |interface: &Interface| *interface.name == *name;
+            let hint = self.order.get(place).copied();
+            let hint = hint.filter(|&hint| interfaces.get(hint).is_some_and(is));
+            let found = hint.or_else(|| interfaces.iter().position(is));
+            match (found, self.order.get_mut(place)) {
+                (Some(found), Some(known)) => *known = found,
+                (found, None) => self.order.push(found.unwrap_or(usize::MAX)),
+                (None, Some(_)) => {}
+            }
+            place += 1;
+            if let Some(interface) = found.map(|found| &mut interfaces[found]) {
+                interface.meet(entry.ino());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! The speed of an interface: seldom read, because some drivers ask their hardware for it.
+
+use std::fs;
+use std::path::Path;
+
+use tachograph_perflib::FREQUENCY;
+
+use crate::scan::signed;
+
+/// How long an answer holds, in ticks.
+const HOLDS: i64 = 10 * FREQUENCY;
+
+/// What a driver says of the speed of its interface.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Speed {
+    read_at: Option<i64>,
+    bits_per_second: Option<u64>,
+}
+
+impl Speed {
+    /// Bits per second; `None` where the driver says none: loopback, interfaces without a cable, most virtual ones.
+    pub(super) fn at(&mut self, ticks: i64, folder: &Path) -> Option<u64> {
+        if self.read_at.is_none_or(|read_at| !(0..HOLDS).contains(&(ticks - read_at))) {
+            let text = fs::read(folder.join("speed")).unwrap_or_default();
+            // In millions; -1 and 0 are "unknown".
+            let speed = signed(text.trim_ascii()).filter(|speed| *speed > 0);
+            self.bits_per_second = speed.and_then(|speed| (speed as u64).checked_mul(1_000_000));
+            self.read_at = Some(ticks);
+        }
+        self.bits_per_second
+    }
+}

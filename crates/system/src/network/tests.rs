@@ -1,0 +1,349 @@
+//! Networks of made machines, and of this one.
+
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+use tachograph_perflib::{Clock, Provider, Rows};
+
+use super::interface_table as nic;
+use super::providers;
+use crate::Roots;
+use crate::testing::{Machine, at, collect, first, names, value};
+
+const DEV: &str = "Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0
+  eth0: 1000 10 1 2 3 4 5 6 2000 20 7 8 9 11 12 13
+veth#(1):123 1 0 0 0 0 0 0 5 1 0 0 0 0 0 0
+";
+const SNMP: &str = "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos InDiscards InDelivers OutRequests OutDiscards OutNoRoutes ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragOKs FragFails FragCreates
+Ip: 2 64 1350 1 2 3 4 5 1349 1006 6 7 8 9 10 11 12 13 14
+Icmp: InMsgs InErrors InCsumErrors InDestUnreachs OutMsgs
+Icmp: 5 1 0 4 6
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors
+Tcp: 1 200 120000 -1 16 2 3 4 5 1321 985 17 0 10 0
+Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors
+Udp: 28 1 2 29 3 4 5 0 0
+";
+const NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows
+TcpExt: 7 8
+IpExt: InOctets OutOctets
+IpExt: 33970407 90969
+";
+const SNMP6: &str = "Ip6InReceives                   \t1
+Ip6OutRequests                  \t10
+Icmp6InMsgs                     \t1
+Icmp6OutMsgs                    \t9
+Icmp6InType1                    \t1
+Udp6InDatagrams                 \t3
+Udp6OutDatagrams                \t4
+";
+const SOCKSTAT: &str = "sockets: used 15
+TCP: inuse 1 orphan 2 tw 3 alloc 4 mem 140
+UDP: inuse 5 mem 6
+FRAG: inuse 0 memory 77
+";
+
+fn machine() -> Machine {
+    let machine = Machine::new(&[
+        ("proc/net/dev", DEV),
+        ("proc/net/snmp", SNMP),
+        ("proc/net/netstat", NETSTAT),
+        ("proc/net/snmp6", SNMP6),
+        ("proc/net/sockstat", SOCKSTAT),
+        ("sys/class/net/lo/ifindex", "1\n"),
+        ("sys/class/net/eth0/ifindex", "4\n"),
+        ("sys/class/net/eth0/speed", "10000\n"),
+        ("sys/class/net/bonding_masters", "\n"),
+    ]);
+    machine.write("sys/class/net/veth#(1)/ifindex", "7\n");
+    machine.write("sys/class/net/veth#(1)/speed", "-1\n");
+    machine
+}
+
+fn provider(machine: &Machine, set: &str) -> Box<dyn Provider> {
+    let found = providers(&machine.roots).into_iter().find(|provider| &*provider.info().name == set);
+    found.unwrap_or_else(|| panic!("no set {set}"))
+}
+
+fn identity(rows: &Rows, name: &str) -> u64 {
+    rows.instances().iter().find(|key| key.name() == name).expect("the instance").identity()
+}
+
+/// The value of a counter of a set without instances, by its name.
+fn named(rows: &Rows, name: &str) -> i64 {
+    let counter = rows.info().counters.iter().find(|counter| &*counter.name == name);
+    first(rows, "", counter.unwrap_or_else(|| panic!("no {name}")).id)
+}
+
+#[test]
+fn numbers_of_an_interface() {
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    let rows = collect(&mut *interfaces, at(1));
+    assert_eq!(names(&rows), ["lo", "eth0", "veth#(1)"]);
+    assert_eq!(rows.instances()[1].id(), 4);
+    let of = |id| first(&rows, "eth0", id);
+    assert_eq!((of(nic::BYTES), of(nic::BYTES_RECEIVED), of(nic::BYTES_SENT)), (3000, 1000, 2000));
+    assert_eq!((of(nic::PACKETS), of(nic::PACKETS_RECEIVED), of(nic::PACKETS_SENT)), (30, 10, 20));
+    assert_eq!(
+        (of(nic::RECEIVED_ERRORS), of(nic::RECEIVED_DISCARDED), of(nic::RECEIVED_MULTICAST)),
+        (1, 2, 6)
+    );
+    assert_eq!((of(nic::SENT_ERRORS), of(nic::SENT_DISCARDED)), (7, 8));
+    let extra: Vec<i64> = (20..=26).map(of).collect();
+    assert_eq!(extra, [3, 4, 9, 12, 11, 5, 13]);
+    assert_eq!(of(nic::BANDWIDTH), 10_000_000_000);
+    assert_eq!(first(&rows, "veth#(1)", nic::BYTES_RECEIVED), 123);
+    for name in ["lo", "veth#(1)"] {
+        assert!(!value(&rows, name, nic::BANDWIDTH).status.is_good());
+    }
+    assert!(rows.troubles().iter().any(|trouble| trouble.reason.contains("speed") && trouble.count == 2));
+}
+
+#[test]
+fn the_speed_is_looked_up_every_ten_seconds() {
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    let mut speed = |moment| first(&collect(&mut *interfaces, at(moment)), "eth0", nic::BANDWIDTH);
+    assert_eq!(speed(1), 10_000_000_000);
+    machine.write("sys/class/net/eth0/speed", "100\n");
+    assert_eq!(speed(10), 10_000_000_000);
+    assert_eq!(speed(11), 100_000_000);
+}
+
+#[test]
+fn an_interface_made_anew_is_another_instance() {
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    let before = collect(&mut *interfaces, at(1));
+    assert_eq!(identity(&before, "eth0"), identity(&collect(&mut *interfaces, at(2)), "eth0"));
+    machine.write("proc/net/dev", DEV.replace("eth0: 1000 10", "eth0: 30 1"));
+    machine.write("sys/class/net/eth0/ifindex", "9\n");
+    let after = collect(&mut *interfaces, at(3));
+    assert_ne!(identity(&before, "eth0"), identity(&after, "eth0"));
+    assert_eq!(after.instances()[1].id(), 9);
+    assert_eq!(first(&after, "eth0", nic::BYTES_RECEIVED), 30);
+    // Gone for one sample, and back with more.
+    let without: String =
+        DEV.lines().filter(|line| !line.contains("eth0")).map(|line| format!("{line}\n")).collect();
+    machine.write("proc/net/dev", without);
+    assert_eq!(names(&collect(&mut *interfaces, at(4))), ["lo", "veth#(1)"]);
+    machine.write("proc/net/dev", DEV);
+    assert_ne!(identity(&collect(&mut *interfaces, at(5)), "eth0"), identity(&after, "eth0"));
+}
+
+#[test]
+fn an_interface_made_anew_with_larger_counts_is_known_by_its_folder() {
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    let before = collect(&mut *interfaces, at(1));
+    // The old folder stays beside, so that its inode is not given out again.
+    let class = machine.path("sys/class/net");
+    std::fs::rename(class.join("eth0"), class.join("old")).expect("renamed");
+    machine.write("sys/class/net/eth0/ifindex", "12\n");
+    let after = collect(&mut *interfaces, at(2));
+    assert_ne!(identity(&before, "eth0"), identity(&after, "eth0"));
+    assert_eq!(after.instances()[1].id(), 12);
+    assert_eq!(first(&after, "eth0", nic::BYTES_RECEIVED), 1000);
+    assert_eq!(identity(&before, "lo"), identity(&after, "lo"));
+}
+
+#[test]
+fn losses_that_step_back_are_held() {
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    let before = collect(&mut *interfaces, at(1));
+    machine.write("proc/net/dev", DEV.replace("1000 10 1 2 3", "1000 10 1 1 3"));
+    let after = collect(&mut *interfaces, at(2));
+    assert_eq!(first(&after, "eth0", nic::RECEIVED_DISCARDED), 2);
+    assert_eq!(identity(&before, "eth0"), identity(&after, "eth0"));
+}
+
+#[test]
+fn columns_are_found_by_name() {
+    let machine = machine();
+    let dev = "Inter-| Receive | Transmit\n face |packets new bytes|drop bytes\n eth0: 1 2 3 4 5\n";
+    machine.write("proc/net/dev", dev);
+    let mut interfaces = provider(&machine, "Network Interface");
+    let has = |id| interfaces.info().position(id).is_some();
+    assert!(has(nic::BYTES) && !has(nic::PACKETS) && has(nic::PACKETS_RECEIVED) && !has(nic::PACKETS_SENT));
+    let rows = collect(&mut *interfaces, at(1));
+    let of = |id| first(&rows, "eth0", id);
+    assert_eq!((of(nic::PACKETS_RECEIVED), of(nic::BYTES), of(nic::SENT_DISCARDED)), (1, 8, 4));
+}
+
+#[test]
+fn broken_lines_are_errors_of_their_interface() {
+    for broken in ["eth0: 1000 10 1\n", "eth0: 1000 x 1 2 3 4 5 6 2000 20 7 8 9 11 12 13\n", "eth0:\n"] {
+        let machine = machine();
+        let mut interfaces = provider(&machine, "Network Interface");
+        let before = collect(&mut *interfaces, at(1));
+        let text: String = DEV
+            .lines()
+            .map(|line| if line.contains("eth0") { broken.into() } else { format!("{line}\n") })
+            .collect();
+        machine.write("proc/net/dev", text);
+        let rows = collect(&mut *interfaces, at(2));
+        assert!(!value(&rows, "eth0", nic::BYTES).status.is_good());
+        assert_eq!(first(&rows, "lo", nic::BYTES), 6386);
+        machine.write("proc/net/dev", DEV);
+        let after = collect(&mut *interfaces, at(3));
+        assert_eq!(identity(&before, "eth0"), identity(&after, "eth0"));
+    }
+    let machine = machine();
+    let mut interfaces = provider(&machine, "Network Interface");
+    for length in 0..DEV.len() {
+        machine.write("proc/net/dev", &DEV[..length]);
+        let mut rows = Rows::of_everything(interfaces.info().clone());
+        rows.clear(at(length as i64));
+        let outcome = interfaces.collect(&mut rows);
+        assert_eq!(outcome.is_err(), !DEV[..length].contains("compressed\n"), "{length}: {outcome:?}");
+    }
+}
+
+#[test]
+fn protocols() {
+    let machine = machine();
+    let tcp = collect(&mut *provider(&machine, "TCPv4"), at(1));
+    assert_eq!(named(&tcp, "Segments/sec"), 1321 + 985);
+    assert_eq!(named(&tcp, "Connections Established"), 5);
+    assert_eq!(named(&tcp, "Connection Failures"), 3);
+    assert_eq!(named(&tcp, "Segments Retransmitted/sec"), 17);
+    let udp = collect(&mut *provider(&machine, "UDPv4"), at(1));
+    assert_eq!(named(&udp, "Datagrams/sec"), 57);
+    assert_eq!(named(&udp, "Datagrams No Port/sec"), 1);
+    let ip = collect(&mut *provider(&machine, "IPv4"), at(1));
+    assert_eq!(named(&ip, "Datagrams/sec"), 1350 + 1006);
+    assert_eq!(named(&ip, "Fragments Created/sec"), 14);
+    assert_eq!(named(&ip, "Bytes Received/sec"), 33_970_407);
+    let icmp = collect(&mut *provider(&machine, "ICMP"), at(1));
+    assert_eq!(named(&icmp, "Messages/sec"), 11);
+    assert_eq!(named(&icmp, "Received Dest. Unreachable"), 4);
+    assert!(
+        icmp.info().counters.iter().all(|counter| &*counter.name != "Received Echo/sec"),
+        "not in this file"
+    );
+    let udp = collect(&mut *provider(&machine, "UDPv6"), at(1));
+    assert_eq!(named(&udp, "Datagrams/sec"), 7);
+    assert_eq!(named(&collect(&mut *provider(&machine, "IPv6"), at(1)), "Datagrams Sent/sec"), 10);
+    assert_eq!(named(&collect(&mut *provider(&machine, "ICMPv6"), at(1)), "Messages Sent/sec"), 9);
+    let sockets = collect(&mut *provider(&machine, "Socket"), at(1));
+    assert_eq!(named(&sockets, "Sockets Used"), 15);
+    assert_eq!(named(&sockets, "TCP Sockets Time Wait"), 3);
+    assert_eq!(named(&sockets, "TCP Memory Bytes"), 140 * 4096);
+    assert_eq!(named(&sockets, "Fragment Memory Bytes"), 77);
+    assert_eq!(named(&sockets, "Listen Overflows/sec"), 8);
+}
+
+#[test]
+fn sets_of_which_there_is_nothing_are_not_there() {
+    let machine = Machine::new(&[
+        ("proc/net/snmp", "Udp: InDatagrams OutDatagrams\nUdp: 1 2\n"),
+        ("proc/net/snmp6", ""),
+    ]);
+    let sets: Vec<_> =
+        providers(&machine.roots).iter().map(|provider| provider.info().name.clone()).collect();
+    assert_eq!(sets, ["UDPv4".into()]);
+}
+
+#[test]
+fn fields_that_move_are_found_and_those_that_go_are_errors() {
+    let machine = machine();
+    let mut udp = provider(&machine, "UDPv4");
+    collect(&mut *udp, at(1));
+    machine.write("proc/net/snmp", "Tcp: InSegs\nTcp: 1\nUdp: OutDatagrams New InDatagrams\nUdp: 31 9 30\n");
+    let rows = collect(&mut *udp, at(2));
+    assert_eq!(named(&rows, "Datagrams/sec"), 61);
+    assert!(!value(&rows, "", 3).status.is_good());
+    assert!(rows.troubles().iter().any(|trouble| trouble.reason.contains("NoPorts")));
+    machine.write("proc/net/snmp", SNMP);
+    assert_eq!(named(&collect(&mut *udp, at(3)), "Datagrams No Port/sec"), 1);
+}
+
+#[test]
+fn broken_files_are_errors() {
+    let machine = machine();
+    let files = [("snmp", SNMP), ("netstat", NETSTAT), ("snmp6", SNMP6), ("sockstat", SOCKSTAT)];
+    let mut all = providers(&machine.roots);
+    let mut moment = 1;
+    for (file, text) in files {
+        let path = format!("proc/net/{file}");
+        for length in (0..text.len()).step_by(7) {
+            machine.write(&path, &text[..length]);
+            for provider in &mut all {
+                let rows = collect(&mut **provider, at(moment));
+                // A number that was cut is not taken for a smaller one.
+                for raw in rows
+                    .all_values()
+                    .iter()
+                    .filter(|raw| raw.status.is_good() && &*provider.info().name == "TCPv4")
+                {
+                    assert!(
+                        [2306, 5, 16, 2, 3, 4, 1321, 985, 17, 0, 10].contains(&raw.first),
+                        "{length} {raw:?}"
+                    );
+                }
+            }
+            moment += 1;
+        }
+        machine.write(&path, text);
+    }
+    machine.write("proc/net/snmp", SNMP.replace("1321", "99999999999999999999999"));
+    let rows = collect(&mut *provider(&machine, "TCPv4"), at(moment));
+    assert!(!value(&rows, "", 7).status.is_good() && value(&rows, "", 8).status.is_good());
+}
+
+#[test]
+fn connections_over_ipv6() {
+    let machine = machine();
+    let open = "   1: 00000000000000000000000001000000:0016 B80D0120000000000000000001000000:D3A2 01 00000000:00000000\n";
+    let mapped = "   2: 0000000000000000FFFF00000100007F:0016 0000000000000000FFFF00000100007F:D3A2 01 00000000:00000000\n";
+    let listens = open.replace(" 01 ", " 0A ");
+    let closing = open.replace(" 01 ", " 08 ");
+    let many = open.repeat(3000);
+    machine.write("proc/net/tcp6", format!("  sl  local_address\n{open}{mapped}{listens}{closing}{many}"));
+    let mut tcp = provider(&machine, "TCPv6");
+    let rows = collect(&mut *tcp, at(1));
+    assert_eq!(
+        named(&rows, "Connections Established"),
+        if cfg!(target_endian = "little") { 3002 } else { 3003 }
+    );
+    machine.write("proc/net/tcp6", "x".repeat(100_000));
+    let mut rows = Rows::of_everything(tcp.info().clone());
+    assert!(tcp.collect(&mut rows).is_err());
+    machine.write("proc/net/tcp6", "");
+    assert_eq!(named(&collect(&mut *tcp, at(2)), "Connections Established"), 0);
+}
+
+#[test]
+fn this_machine() {
+    let roots = Roots::of_this_machine();
+    let clock = Clock::of_this_machine();
+    let mut all = providers(&roots);
+    let before: Vec<Rows> = all.iter_mut().map(|provider| collect(&mut **provider, clock.now())).collect();
+    // Some traffic of a known least size.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+    let accepted = listener.accept().expect("accepted");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = socket.local_addr().expect("an address");
+    for _ in 0..100 {
+        socket.send_to(&[0; 1000], address).expect("sent");
+    }
+    for (provider, before) in all.iter_mut().zip(before) {
+        let after = collect(&mut **provider, clock.now());
+        let set = provider.info().name.clone();
+        let step = |name: &str, id| first(&after, name, id) - first(&before, name, id);
+        match &*set {
+            "Network Interface" => {
+                assert!(step("lo", nic::BYTES_SENT) >= 100_000);
+                assert!(step("lo", nic::PACKETS_RECEIVED) >= 100);
+            }
+            "TCPv4" => assert!(step("", 3) >= 1 && step("", 4) >= 1 && first(&after, "", 2) >= 2),
+            "UDPv4" => assert!(step("", 5) >= 100),
+            "IPv4" => assert!(step("", 9) >= 100 && step("", 18) >= 100_000),
+            _ => assert!(!after.instances().is_empty(), "{set}"),
+        }
+    }
+    drop((stream, accepted));
+}

@@ -1,0 +1,473 @@
+//! The tables of the sets `Process`, `Process V2` and `Thread`.
+
+use tachograph_counters::CounterType as Type;
+use tachograph_perflib::registration::InstanceType;
+
+use crate::table::{CounterRow, SetTable};
+
+pub(super) const PROCESSOR_TIME: u32 = 1;
+pub(super) const USER_TIME: u32 = 2;
+pub(super) const PRIVILEGED_TIME: u32 = 3;
+pub(super) const VIRTUAL_BYTES_PEAK: u32 = 4;
+pub(super) const VIRTUAL_BYTES: u32 = 5;
+pub(super) const PAGE_FAULTS: u32 = 6;
+pub(super) const WORKING_SET_PEAK: u32 = 7;
+pub(super) const WORKING_SET: u32 = 8;
+pub(super) const PAGE_FILE_BYTES: u32 = 9;
+pub(super) const PRIVATE_BYTES: u32 = 10;
+pub(super) const THREAD_COUNT: u32 = 11;
+pub(super) const PRIORITY_BASE: u32 = 12;
+pub(super) const ELAPSED_TIME: u32 = 13;
+pub(super) const ID_PROCESS: u32 = 14;
+pub(super) const CREATING_PROCESS_ID: u32 = 15;
+pub(super) const HANDLE_COUNT: u32 = 16;
+pub(super) const IO_READ_OPERATIONS: u32 = 17;
+pub(super) const IO_WRITE_OPERATIONS: u32 = 18;
+pub(super) const IO_DATA_OPERATIONS: u32 = 19;
+pub(super) const IO_READ_BYTES: u32 = 20;
+pub(super) const IO_WRITE_BYTES: u32 = 21;
+pub(super) const IO_DATA_BYTES: u32 = 22;
+pub(super) const WORKING_SET_PRIVATE: u32 = 23;
+pub(super) const STORAGE_READ_BYTES: u32 = 24;
+pub(super) const STORAGE_WRITE_BYTES: u32 = 25;
+const ELAPSED_TIME_CLOCK: u32 = 26;
+const ELAPSED_TIME_FREQUENCY: u32 = 27;
+
+/// What `/proc/PID/io` tells.
+pub(super) const OF_IO: [u32; 8] = [
+    IO_READ_OPERATIONS,
+    IO_WRITE_OPERATIONS,
+    IO_DATA_OPERATIONS,
+    IO_READ_BYTES,
+    IO_WRITE_BYTES,
+    IO_DATA_BYTES,
+    STORAGE_READ_BYTES,
+    STORAGE_WRITE_BYTES,
+];
+
+/// What only `/proc/PID/status` tells.
+pub(super) const OF_STATUS: [u32; 4] = [VIRTUAL_BYTES_PEAK, WORKING_SET_PEAK, PAGE_FILE_BYTES, PRIVATE_BYTES];
+
+/// What `/proc/PID/statm` tells too, at a tenth of the cost.
+pub(super) const OF_STATM: [u32; 2] = [WORKING_SET, WORKING_SET_PRIVATE];
+
+/// What `/proc/PID/stat` tells.
+pub(super) const OF_STAT: [u32; 9] = [
+    PROCESSOR_TIME,
+    USER_TIME,
+    PRIVILEGED_TIME,
+    VIRTUAL_BYTES,
+    PAGE_FAULTS,
+    THREAD_COUNT,
+    PRIORITY_BASE,
+    ELAPSED_TIME,
+    CREATING_PROCESS_ID,
+];
+
+pub(super) mod thread {
+    //! The ids of the set `Thread`.
+
+    pub(crate) const PROCESSOR_TIME: u32 = 1;
+    pub(crate) const USER_TIME: u32 = 2;
+    pub(crate) const PRIVILEGED_TIME: u32 = 3;
+    pub(crate) const CONTEXT_SWITCHES: u32 = 4;
+    pub(crate) const ELAPSED_TIME: u32 = 5;
+    pub(crate) const PRIORITY_CURRENT: u32 = 6;
+    pub(crate) const PRIORITY_BASE: u32 = 7;
+    pub(crate) const THREAD_STATE: u32 = 8;
+    pub(crate) const ID_PROCESS: u32 = 9;
+    pub(crate) const ID_THREAD: u32 = 10;
+    pub(super) const ELAPSED_TIME_CLOCK: u32 = 11;
+    pub(super) const ELAPSED_TIME_FREQUENCY: u32 = 12;
+
+    pub(crate) const OF_STAT: [u32; 7] = [
+        PROCESSOR_TIME,
+        USER_TIME,
+        PRIVILEGED_TIME,
+        ELAPSED_TIME,
+        PRIORITY_CURRENT,
+        PRIORITY_BASE,
+        THREAD_STATE,
+    ];
+}
+
+const TIMER: Type = Type::TIMER_100NS;
+const RATE: Type = Type::COUNTER_COUNTER;
+const BULK: Type = Type::BULK_COUNT;
+const SIZE: Type = Type::LARGE_RAWCOUNT;
+const COUNT: Type = Type::RAWCOUNT;
+
+const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
+    [
+        CounterRow::new(
+            PROCESSOR_TIME,
+            "% Processor Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/stat: utime, stime",
+            "Processor time of all threads of the process, those that ended included, of one processor; a process on \
+             several processors goes beyond 100. The kernel counts it in ticks of 10 ms. Of Idle: the time in which \
+             processors had nothing to do.",
+        ),
+        CounterRow::new(
+            USER_TIME,
+            "% User Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/stat: utime",
+            "Processor time that the threads of the process spent in its own code. Running guests of a virtual \
+             machine is included.",
+        ),
+        CounterRow::new(
+            PRIVILEGED_TIME,
+            "% Privileged Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/stat: stime",
+            "Processor time that the threads of the process spent in the kernel. Idle time counts here, as on Windows.",
+        ),
+        CounterRow::new(
+            VIRTUAL_BYTES_PEAK,
+            "Virtual Bytes Peak",
+            SIZE,
+            "bytes",
+            -6,
+            "/proc/PID/status: VmPeak",
+            "The most address space that the process ever had mapped.",
+        ),
+        CounterRow::new(
+            VIRTUAL_BYTES,
+            "Virtual Bytes",
+            SIZE,
+            "bytes",
+            -6,
+            "/proc/PID/stat: vsize (VmSize)",
+            "Address space that the process has mapped, used or not. Kernel threads have none.",
+        ),
+        CounterRow::new(
+            PAGE_FAULTS,
+            "Page Faults/sec",
+            RATE,
+            "1/s",
+            -1,
+            "/proc/PID/stat: minflt, majflt",
+            "Page faults of the process: those that needed storage and those that did not.",
+        ),
+        CounterRow::new(
+            WORKING_SET_PEAK,
+            "Working Set Peak",
+            SIZE,
+            "bytes",
+            -5,
+            "/proc/PID/status: VmHWM",
+            "The most memory that was ever resident for the process. The process may reset it.",
+        ),
+        CounterRow::new(
+            WORKING_SET,
+            "Working Set",
+            SIZE,
+            "bytes",
+            -5,
+            "/proc/PID/statm: resident (status: VmRSS)",
+            "Memory of the process that is resident, pages that it shares with others included in full.",
+        ),
+        CounterRow::new(
+            PAGE_FILE_BYTES,
+            "Page File Bytes",
+            SIZE,
+            "bytes",
+            -6,
+            "/proc/PID/status: VmSwap",
+            "Private memory of the process that lies in swap space now. Windows also counts what is reserved there.",
+        ),
+        CounterRow::new(
+            PRIVATE_BYTES,
+            "Private Bytes",
+            SIZE,
+            "bytes",
+            -5,
+            "/proc/PID/status: RssAnon, VmSwap",
+            "Private memory that the process really has, resident or swapped out. Memory that it asked for and never \
+             touched does not count, as it does on Windows.",
+        ),
+        CounterRow::new(
+            THREAD_COUNT,
+            "Thread Count",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/stat: num_threads",
+            "Threads of the process at this moment. Of Idle: the processors.",
+        ),
+        CounterRow::new(
+            PRIORITY_BASE,
+            "Priority Base",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/stat: priority",
+            "The priority of the main thread, higher being more urgent: 20 is a nice value of 0, 1 and 40 are 19 and \
+             -20; real time is 41 and its priority. Windows' scale goes from 0 to 31, 8 being normal.",
+        ),
+        CounterRow::new(
+            ELAPSED_TIME,
+            "Elapsed Time",
+            Type::ELAPSED_TIME,
+            "seconds",
+            -4,
+            "/proc/PID/stat: starttime",
+            "How long the process has been running. Of Idle and _Total: how long the machine has.",
+        )
+        .clock(ELAPSED_TIME_CLOCK, ELAPSED_TIME_FREQUENCY),
+        CounterRow::new(
+            ID_PROCESS,
+            id_name,
+            COUNT,
+            "",
+            -1,
+            "/proc",
+            "The number of the process. It is given to another one some time after the process has ended.",
+        ),
+        CounterRow::new(
+            CREATING_PROCESS_ID,
+            "Creating Process ID",
+            COUNT,
+            "",
+            -1,
+            "/proc/PID/stat: ppid",
+            "The number of the parent. When the parent ends, another process takes its place, often 1; Windows keeps \
+             the number of the creator.",
+        ),
+        CounterRow::new(
+            HANDLE_COUNT,
+            "Handle Count",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/fd: size (before Linux 6.2: its entries)",
+            "Open file descriptors of the process.",
+        ),
+        CounterRow::new(
+            IO_READ_OPERATIONS,
+            "IO Read Operations/sec",
+            BULK,
+            "1/s",
+            0,
+            "/proc/PID/io: syscr",
+            "Calls of the process that read: from files, pipes, devices, sockets by read. Calls such as recv do not \
+             count.",
+        ),
+        CounterRow::new(
+            IO_WRITE_OPERATIONS,
+            "IO Write Operations/sec",
+            BULK,
+            "1/s",
+            0,
+            "/proc/PID/io: syscw",
+            "Calls of the process that write: to files, pipes, devices, sockets by write. Calls such as send do not \
+             count.",
+        ),
+        CounterRow::new(
+            IO_DATA_OPERATIONS,
+            "IO Data Operations/sec",
+            BULK,
+            "1/s",
+            0,
+            "/proc/PID/io: syscr, syscw",
+            "Calls of the process that read or write.",
+        ),
+        CounterRow::new(
+            IO_READ_BYTES,
+            "IO Read Bytes/sec",
+            BULK,
+            "bytes/s",
+            0,
+            "/proc/PID/io: rchar",
+            "Bytes that calls of the process read, from the page cache too. What it maps into memory does not count.",
+        ),
+        CounterRow::new(
+            IO_WRITE_BYTES,
+            "IO Write Bytes/sec",
+            BULK,
+            "bytes/s",
+            0,
+            "/proc/PID/io: wchar",
+            "Bytes that calls of the process wrote, to the page cache too. What it maps into memory does not count.",
+        ),
+        CounterRow::new(
+            IO_DATA_BYTES,
+            "IO Data Bytes/sec",
+            BULK,
+            "bytes/s",
+            0,
+            "/proc/PID/io: rchar, wchar",
+            "Bytes that calls of the process read or wrote.",
+        ),
+        CounterRow::new(
+            WORKING_SET_PRIVATE,
+            "Working Set - Private",
+            SIZE,
+            "bytes",
+            -5,
+            "/proc/PID/statm: resident less shared (status: RssAnon)",
+            "Resident memory of the process that belongs to no file and to no shared segment.",
+        ),
+        CounterRow::new(
+            STORAGE_READ_BYTES,
+            "Storage Read Bytes/sec",
+            BULK,
+            "bytes/s",
+            0,
+            "/proc/PID/io: read_bytes",
+            "Bytes that had to be fetched from storage for the process. Linux only.",
+        ),
+        CounterRow::new(
+            STORAGE_WRITE_BYTES,
+            "Storage Write Bytes/sec",
+            BULK,
+            "bytes/s",
+            0,
+            "/proc/PID/io: write_bytes",
+            "Bytes that the process caused to be written to storage, counted when it made the pages dirty. Linux only.",
+        ),
+        CounterRow::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
+        CounterRow::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
+    ]
+}
+
+const PROCESS_COUNTERS: [CounterRow; 27] = process_counters("ID Process");
+const PROCESS_V2_COUNTERS: [CounterRow; 27] = process_counters("Process ID");
+
+const PROCESS_TOTAL: &str = "Sums. What counts up keeps what ended processes had and so never goes back; idle time is \
+                             included, as on Windows. Values that may not be read are left out.";
+
+pub(crate) static PROCESS: SetTable = SetTable {
+    name: "Process",
+    guid: 0x70d0_d093_9ffb_520a_a345_f2f1_beef_bfdc,
+    instance_type: InstanceType::Multiple,
+    help: "What each process uses: processor time, memory, threads, handles, input and output.",
+    instances: "Idle, then the processes by number, then _Total. The name is the kernel's (comm), at most 15 bytes of \
+                it for programs; processes of the same name are told apart by #n.",
+    total: PROCESS_TOTAL,
+    counters: &PROCESS_COUNTERS,
+};
+
+pub(crate) static PROCESS_V2: SetTable = SetTable {
+    name: "Process V2",
+    guid: 0xc4ad_15a8_1a8a_5788_894d_eca3_4302_dd87,
+    instance_type: InstanceType::Multiple,
+    help: "What each process uses, as the set Process, with the process's number in the name.",
+    instances: "Idle:0, then the processes by number as name:number, then _Total.",
+    total: PROCESS_TOTAL,
+    counters: &PROCESS_V2_COUNTERS,
+};
+
+pub(crate) static THREAD: SetTable = SetTable {
+    name: "Thread",
+    guid: 0xb50d_4960_380e_579e_bef5_d208_8562_b781,
+    instance_type: InstanceType::Multiple,
+    help: "What each thread uses: processor time, switches, priority and state.",
+    instances: "process/index, by the process's number; index 0 is the main thread, the others follow in the order in \
+                which they were started. _Total/_Total comes last. There is no Idle: the kernel shows no idle threads.",
+    total: "Sums of processor time and switches, which keep what ended threads had.",
+    counters: &[
+        CounterRow::new(
+            thread::PROCESSOR_TIME,
+            "% Processor Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/task/TID/stat: utime, stime",
+            "Processor time of the thread. The kernel counts it in ticks of 10 ms.",
+        ),
+        CounterRow::new(
+            thread::USER_TIME,
+            "% User Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/task/TID/stat: utime",
+            "Processor time that the thread spent in the program's own code.",
+        ),
+        CounterRow::new(
+            thread::PRIVILEGED_TIME,
+            "% Privileged Time",
+            TIMER,
+            "%",
+            0,
+            "/proc/PID/task/TID/stat: stime",
+            "Processor time that the thread spent in the kernel.",
+        ),
+        CounterRow::new(
+            thread::CONTEXT_SWITCHES,
+            "Context Switches/sec",
+            RATE,
+            "1/s",
+            -2,
+            "/proc/PID/task/TID/schedstat: pcount (else status: voluntary_ctxt_switches, nonvoluntary_ctxt_switches)",
+            "How often a processor turned to the thread.",
+        ),
+        CounterRow::new(
+            thread::ELAPSED_TIME,
+            "Elapsed Time",
+            Type::ELAPSED_TIME,
+            "seconds",
+            -4,
+            "/proc/PID/task/TID/stat: starttime",
+            "How long the thread has been there.",
+        )
+        .clock(thread::ELAPSED_TIME_CLOCK, thread::ELAPSED_TIME_FREQUENCY),
+        CounterRow::new(
+            thread::PRIORITY_CURRENT,
+            "Priority Current",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/task/TID/stat: priority",
+            "The priority at this moment, with what a lock lent it, higher being more urgent: 20 is a nice value of 0, \
+             1 and 40 are 19 and -20; real time is 41 and its priority.",
+        ),
+        CounterRow::new(
+            thread::PRIORITY_BASE,
+            "Priority Base",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/task/TID/stat: nice, rt_priority",
+            "The priority that was set, in the scale of Priority Current.",
+        ),
+        CounterRow::new(
+            thread::THREAD_STATE,
+            "Thread State",
+            COUNT,
+            "",
+            0,
+            "/proc/PID/task/TID/stat: state",
+            "Windows' numbers: 2 runs or is ready to (R; Linux does not tell them apart), 4 has ended (Z, X), 5 waits \
+             (S, D, T, t, I, P), 7 unknown.",
+        ),
+        CounterRow::new(
+            thread::ID_PROCESS,
+            "ID Process",
+            COUNT,
+            "",
+            -1,
+            "/proc",
+            "The number of the process that the thread belongs to.",
+        ),
+        CounterRow::new(
+            thread::ID_THREAD,
+            "ID Thread",
+            COUNT,
+            "",
+            -1,
+            "/proc/PID/task",
+            "The number of the thread. It is given to another one some time after the thread has ended.",
+        ),
+        CounterRow::companion(thread::ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
+        CounterRow::companion(thread::ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
+    ],
+};

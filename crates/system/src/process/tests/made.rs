@@ -1,0 +1,325 @@
+//! Made processes.
+
+use super::*;
+
+#[test]
+fn every_counter() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let mut set = provider(&machine.roots, "Process");
+    let rows = collect(&mut *set, at(60));
+    assert_eq!(names(&rows), ["Idle", "bash", "_Total"]);
+    let of = |id| first(&rows, "bash", id);
+    assert_eq!(of(PROCESSOR_TIME), 120 * 100_000);
+    assert_eq!(of(USER_TIME), 100 * 100_000);
+    assert_eq!(of(PRIVILEGED_TIME), 20 * 100_000);
+    assert_eq!(of(VIRTUAL_BYTES_PEAK), 800 << 10);
+    assert_eq!(of(VIRTUAL_BYTES), 401 << 10);
+    assert_eq!(of(PAGE_FAULTS), 3);
+    assert_eq!(of(WORKING_SET_PEAK), 300 << 10);
+    assert_eq!(of(WORKING_SET), 101 << 10);
+    assert_eq!(of(PAGE_FILE_BYTES), 7 << 10);
+    assert_eq!(of(PRIVATE_BYTES), 47 << 10);
+    assert_eq!(of(THREAD_COUNT), 3);
+    assert_eq!(of(PRIORITY_BASE), 20);
+    // Started 5 s after the machine, 55 s ago.
+    let elapsed = value(&rows, "bash", ELAPSED_TIME);
+    assert_eq!(elapsed.second - elapsed.first, 55 * 10_000_000);
+    assert_eq!(of(ID_PROCESS), 12);
+    assert_eq!(of(CREATING_PROCESS_ID), 7);
+    assert_eq!(of(HANDLE_COUNT), 2);
+    assert_eq!(of(IO_READ_OPERATIONS), 10);
+    assert_eq!(of(IO_WRITE_OPERATIONS), 5);
+    assert_eq!(of(IO_DATA_OPERATIONS), 15);
+    assert_eq!(of(IO_READ_BYTES), 100);
+    assert_eq!(of(IO_WRITE_BYTES), 50);
+    assert_eq!(of(IO_DATA_BYTES), 150);
+    assert_eq!(of(WORKING_SET_PRIVATE), 40 << 10);
+    assert_eq!(of(STORAGE_READ_BYTES), 4096);
+    assert_eq!(of(STORAGE_WRITE_BYTES), 8192);
+    assert_eq!(rows.instances()[1].id(), 12);
+    assert_eq!(rows.instances()[1].identity(), 500 << 22 | 12);
+
+    assert_eq!(first(&rows, "Idle", PROCESSOR_TIME), 1050 * 100_000);
+    assert_eq!(first(&rows, "Idle", THREAD_COUNT), 2);
+    assert_eq!(first(&rows, "Idle", ID_PROCESS), 0);
+    assert_eq!(first(&rows, "_Total", PROCESSOR_TIME), (1050 + 120) * 100_000);
+    assert_eq!(first(&rows, "_Total", USER_TIME), 100 * 100_000);
+    assert_eq!(first(&rows, "_Total", THREAD_COUNT), 5);
+    assert_eq!(first(&rows, "_Total", HANDLE_COUNT), 2);
+    let elapsed = value(&rows, "_Total", ELAPSED_TIME);
+    assert_eq!(elapsed.second - elapsed.first, 60 * 10_000_000);
+    assert!(rows.all_values().iter().all(|raw| raw.status.is_good()));
+}
+
+#[test]
+fn the_second_set_has_numbers_in_its_names() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let mut set = provider(&machine.roots, "Process V2");
+    let rows = collect(&mut *set, at(60));
+    assert_eq!(names(&rows), ["Idle:0", "bash:12", "_Total"]);
+    assert!(set.info().counters.iter().any(|counter| &*counter.name == "Process ID"));
+    assert!(set.info().counters.iter().all(|counter| &*counter.name != "ID Process"));
+}
+
+#[test]
+fn a_tenth_of_the_cost_where_the_peaks_are_not_wanted() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    machine.remove("proc/12/status");
+    let mut set = provider(&machine.roots, "Process");
+    let rows = ask(&mut *set, 1, &[WORKING_SET, WORKING_SET_PRIVATE, VIRTUAL_BYTES], "*");
+    assert_eq!(first(&rows, "bash", WORKING_SET), 25 * 4096);
+    assert_eq!(first(&rows, "bash", WORKING_SET_PRIVATE), 10 * 4096);
+    assert_eq!(first(&rows, "bash", VIRTUAL_BYTES), 100 * 4096);
+}
+
+#[test]
+fn only_what_is_wanted_is_opened() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    add(&machine, 13, "sleep", 100, 500);
+    let room = Descriptors::only(100);
+    let mut sets = with_descriptors(&machine.roots, &room);
+    ask(&mut *sets[0], 1, &[PROCESSOR_TIME], "*");
+    assert_eq!(room.kept(), 2, "stat of both");
+    let every: Vec<u32> = (1..=25).collect();
+    let rows = ask(&mut *sets[0], 1, &every, "bash");
+    assert_eq!(names(&rows), ["bash"]);
+    // On made trees the entries of fd are counted, in a folder that stays open.
+    assert_eq!(room.kept(), 5, "stat of both; status, io and fd of one");
+    drop(sets);
+    assert_eq!(room.kept(), 0);
+}
+
+#[test]
+fn names_of_any_kind() {
+    let machine = machine();
+    let long = "kworker/u257:15-events_power_efficient_and_more_up_to_63_bytes";
+    add(&machine, 2, "a) b (c", 1, 1);
+    add(&machine, 3, "kworker/0:1", 1, 1);
+    add(&machine, 4, "two\nlines", 1, 1);
+    add(&machine, 5, ") S 1 1", 1, 1);
+    add(&machine, 6, "", 1, 1);
+    add(&machine, 7, long, 1, 1);
+    let mut line = stat_line(8, "X", 1, 1, 1).into_bytes();
+    line[3] = 0xff;
+    machine.write("proc/8/stat", line);
+    let mut set = provider(&machine.roots, "Process");
+    let rows = ask(&mut *set, 1, &[PROCESSOR_TIME], "*");
+    let found = names(&rows);
+    let odd = ["a) b (c", "kworker/0:1", "two\u{fffd}lines", ") S 1 1", "unnamed", long, "\u{fffd}"];
+    assert_eq!(found[1..=7], odd);
+}
+
+#[test]
+fn a_process_that_takes_another_name_stays_the_same() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let mut set = provider(&machine.roots, "Process");
+    let before = collect(&mut *set, at(1));
+    machine.write("proc/12/stat", stat_line(12, "ls", 101, 20, 500));
+    let after = collect(&mut *set, at(2));
+    assert_eq!(names(&after), ["Idle", "ls", "_Total"]);
+    assert_eq!(identity(&before, "bash"), identity(&after, "ls"));
+    assert_eq!(first(&after, "_Total", USER_TIME), 101 * 100_000);
+}
+
+#[test]
+fn a_number_that_is_given_again_is_another_process() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let mut set = provider(&machine.roots, "Process");
+    let before = collect(&mut *set, at(1));
+    // The same name and number, started later.
+    machine.write("proc/12/stat", stat_line(12, "bash", 3, 20, 900));
+    let after = collect(&mut *set, at(2));
+    assert_ne!(identity(&before, "bash"), identity(&after, "bash"));
+    assert_eq!(first(&after, "bash", USER_TIME), 3 * 100_000);
+    // What the first one had stays in the sum.
+    assert_eq!(first(&after, "_Total", USER_TIME), 103 * 100_000);
+}
+
+#[test]
+fn the_total_never_goes_back() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    add(&machine, 13, "ls", 10, 500);
+    let mut set = provider(&machine.roots, "Process");
+    let mut last = 0;
+    let mut total = |rows: &Rows, expected: i64| {
+        let now = first(rows, "_Total", USER_TIME);
+        assert!(now >= last);
+        assert_eq!(now, expected * 100_000);
+        last = now;
+    };
+    total(&collect(&mut *set, at(1)), 110);
+    machine.remove("proc/12");
+    total(&collect(&mut *set, at(2)), 110);
+    machine.write("proc/13/stat", stat_line(13, "ls", 15, 20, 500));
+    add(&machine, 14, "new", 1, 700);
+    let rows = collect(&mut *set, at(3));
+    total(&rows, 116);
+    assert_eq!(first(&rows, "_Total", IO_READ_BYTES), 300);
+    assert_eq!(first(&rows, "_Total", WORKING_SET), 202 << 10);
+    // A value that goes back is held, and counted again when it has caught up.
+    machine.write("proc/13/stat", stat_line(13, "ls", 14, 20, 500));
+    let rows = collect(&mut *set, at(4));
+    total(&rows, 116);
+    assert_eq!(first(&rows, "ls", USER_TIME), 15 * 100_000);
+    // Not every sample asks for the total.
+    machine.write("proc/13/stat", stat_line(13, "ls", 17, 20, 500));
+    ask(&mut *set, 5, &[USER_TIME], "ls");
+    total(&ask(&mut *set, 6, &[USER_TIME], "_Total"), 118);
+}
+
+#[test]
+fn kernel_threads_and_the_dead_have_no_memory() {
+    let machine = machine();
+    add(&machine, 2, "kthreadd", 0, 1);
+    machine.write("proc/2/status", "Name:\tkthreadd\nKthread:\t1\nThreads:\t1\n");
+    let mut set = provider(&machine.roots, "Process");
+    let rows = collect(&mut *set, at(1));
+    for id in OF_STATUS.into_iter().chain(OF_STATM).chain([VIRTUAL_BYTES]) {
+        assert_eq!(first(&rows, "kthreadd", id), 0);
+    }
+}
+
+#[test]
+fn broken_files_are_errors_of_their_counters() {
+    let broken = [
+        "",
+        "\n",
+        "x",
+        "12",
+        "12 (bash",
+        "12 (bash) S",
+        "-1 -1 -1",
+        "99999999999999999999999 (a) S 1\n",
+        "\0",
+    ];
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let mut set = provider(&machine.roots, "Process");
+    collect(&mut *set, at(1));
+    for text in broken {
+        for (file, ids) in [
+            ("stat", &[USER_TIME, PAGE_FAULTS, ELAPSED_TIME][..]),
+            ("status", &[WORKING_SET, VIRTUAL_BYTES_PEAK, PRIVATE_BYTES]),
+            ("io", &[IO_READ_BYTES, IO_DATA_OPERATIONS, STORAGE_READ_BYTES]),
+        ] {
+            add(&machine, 12, "bash", 100, 500);
+            machine.write(&format!("proc/12/{file}"), text);
+            let rows = collect(&mut *set, at(2));
+            for &id in ids {
+                assert!(!value(&rows, "bash", id).status.is_good(), "{file} {text:?} {id}");
+                assert!(rows.troubles().iter().any(|trouble| trouble.counter_id == id), "{file} {text:?}");
+            }
+            assert_eq!(first(&rows, "bash", ID_PROCESS), 12);
+        }
+    }
+}
+
+#[test]
+fn files_cut_anywhere() {
+    let machine = machine();
+    for (file, whole) in [
+        ("stat", stat_line(12, "a) b", 1234, 20, 500)),
+        ("status", status(12, "bash")),
+        ("io", IO.to_owned()),
+        ("statm", "100 25 15 1 0 50 0\n".to_owned()),
+    ] {
+        add(&machine, 12, "bash", 1234, 500);
+        let mut set = provider(&machine.roots, "Process");
+        for length in 0..whole.len() {
+            machine.write(&format!("proc/12/{file}"), &whole[..length]);
+            let rows = collect(&mut *set, at(1));
+            let name = names(&rows)[1].to_owned();
+            // A number that was cut off is none.
+            let time = value(&rows, &name, USER_TIME);
+            assert!(!time.status.is_good() || time.first == 1234 * 100_000);
+            let written = value(&rows, &name, IO_WRITE_BYTES);
+            assert!(!written.status.is_good() || written.first == 50);
+            let memory = value(&rows, &name, VIRTUAL_BYTES_PEAK);
+            assert!(!memory.status.is_good() || memory.first == 800 << 10);
+        }
+    }
+}
+
+#[test]
+fn a_field_that_the_kernel_lacks_is_an_error_of_its_counters() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    machine.write("proc/12/status", status(12, "bash").replace("VmSwap:\t       7 kB\n", ""));
+    let rows = collect(&mut *provider(&machine.roots, "Process"), at(1));
+    assert!(!value(&rows, "bash", PRIVATE_BYTES).status.is_good());
+    assert!(!value(&rows, "bash", PAGE_FILE_BYTES).status.is_good());
+    assert_eq!(first(&rows, "bash", WORKING_SET_PEAK), 300 << 10);
+}
+
+#[test]
+fn counters_that_the_kernel_cannot_give_are_absent() {
+    let machine = machine();
+    machine.remove("proc/self/io");
+    machine.write("proc/self/status", status(1, "self").replace("VmSwap", "VmOther"));
+    let set = provider(&machine.roots, "Process");
+    let has = |id| set.info().position(id).is_some();
+    assert!(!OF_IO.into_iter().any(has));
+    assert!(!has(PRIVATE_BYTES) && !has(PAGE_FILE_BYTES));
+    assert!(has(WORKING_SET_PEAK) && has(PROCESSOR_TIME));
+    machine.remove("proc/self/stat");
+    assert!(providers(&machine.roots).is_empty());
+}
+
+#[test]
+fn without_idle_time_only_what_it_is_part_of_is_an_error() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    machine.write("proc/stat", "cp");
+    let rows = collect(&mut *provider(&machine.roots, "Process"), at(1));
+    for instance in ["Idle", "_Total"] {
+        assert!(!value(&rows, instance, PROCESSOR_TIME).status.is_good());
+        first(&rows, instance, USER_TIME);
+    }
+}
+
+#[test]
+fn idle_time_that_goes_back_is_held() {
+    let machine = machine();
+    let mut set = provider(&machine.roots, "Process");
+    collect(&mut *set, at(1));
+    machine.write("proc/stat", "cpu 10 0 10 1001 40 0\n");
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(first(&rows, "Idle", PROCESSOR_TIME), 1050 * 100_000);
+}
+
+#[test]
+fn without_room_files_are_opened_for_each_reading() {
+    let machine = machine();
+    for pid in 1..=20 {
+        add(&machine, pid, "bash", u64::from(pid), 500);
+    }
+    let all = collect(&mut *provider(&machine.roots, "Process"), at(1));
+    let room = Descriptors::only(7);
+    let mut sets = with_descriptors(&machine.roots, &room);
+    for _ in 0..3 {
+        let rows = collect(&mut *sets[0], at(1));
+        assert_eq!(rows.all_values(), all.all_values());
+        assert_eq!(room.kept(), 7);
+    }
+}
+
+#[test]
+fn most_urgent_is_highest() {
+    let machine = machine();
+    let priorities = [("39 19", 1), ("20 0", 20), ("0 -20", 40), ("-2 0", 42), ("-100 0", 140)];
+    for (pid, (fields, _)) in (1..).zip(priorities) {
+        let line = stat_line(pid, "x", 1, 1, 1).replace(" 88 88 20 0 ", &format!(" 88 88 {fields} "));
+        machine.write(&format!("proc/{pid}/stat"), line);
+    }
+    let mut set = provider(&machine.roots, "Process");
+    let rows = ask(&mut *set, 1, &[PRIORITY_BASE], "x");
+    let found: Vec<i64> = rows.all_values().iter().map(|raw| raw.first).collect();
+    assert_eq!(found, priorities.map(|(_, base)| base));
+}

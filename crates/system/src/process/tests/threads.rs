@@ -1,0 +1,117 @@
+//! Made threads.
+
+use super::*;
+use crate::process::table::thread as id;
+
+fn add_thread(machine: &Machine, pid: u32, tid: u32, name: &str, user: u64) {
+    let folder = format!("proc/{pid}/task/{tid}");
+    machine.write(&format!("{folder}/stat"), stat_line(tid, name, user, 20, 500 + u64::from(tid)));
+    machine.write(&format!("{folder}/schedstat"), "5 6 77\n");
+    machine.write(&format!("{folder}/status"), status(tid, name));
+}
+
+#[test]
+fn every_counter() {
+    let machine = machine();
+    add(&machine, 12, "java", 100, 500);
+    add_thread(&machine, 12, 12, "java", 100);
+    add_thread(&machine, 12, 40, "worker", 7);
+    add_thread(&machine, 12, 13, "worker", 8);
+    // A number that began anew.
+    add_thread(&machine, 12, 3, "late", 9);
+    let mut set = provider(&machine.roots, "Thread");
+    let rows = collect(&mut *set, at(60));
+    assert_eq!(names(&rows), ["java/0", "java/1", "java/2", "java/3", "_Total/_Total"]);
+    let ids: Vec<u32> = rows.instances().iter().map(|key| key.id()).collect();
+    assert_eq!(ids, [12, 13, 40, 3, 0]);
+    assert_eq!(rows.instances()[1].parent(), Some("java"));
+    assert_eq!(rows.instances()[1].name(), "1");
+    assert_eq!(identity(&rows, "java/1"), 513 << 22 | 13);
+    let of = |id| first(&rows, "java/1", id);
+    assert_eq!(of(id::PROCESSOR_TIME), 28 * 100_000);
+    assert_eq!(of(id::USER_TIME), 8 * 100_000);
+    assert_eq!(of(id::PRIVILEGED_TIME), 20 * 100_000);
+    assert_eq!(of(id::CONTEXT_SWITCHES), 77);
+    assert_eq!(of(id::PRIORITY_CURRENT), 20);
+    assert_eq!(of(id::PRIORITY_BASE), 20);
+    assert_eq!(of(id::THREAD_STATE), 5);
+    assert_eq!(of(id::ID_PROCESS), 12);
+    assert_eq!(of(id::ID_THREAD), 13);
+    assert_eq!(first(&rows, "_Total/_Total", id::USER_TIME), 124 * 100_000);
+    assert_eq!(first(&rows, "_Total/_Total", id::CONTEXT_SWITCHES), 4 * 77);
+}
+
+#[test]
+fn a_thread_that_ends_renames_those_behind_it() {
+    let machine = machine();
+    for tid in [12, 13, 14] {
+        add_thread(&machine, 12, tid, "java", 10);
+    }
+    let mut set = provider(&machine.roots, "Thread");
+    let before = collect(&mut *set, at(1));
+    machine.remove("proc/12/task/13");
+    let after = collect(&mut *set, at(2));
+    assert_eq!(names(&after), ["java/0", "java/1", "_Total/_Total"]);
+    assert_eq!(identity(&before, "java/2"), identity(&after, "java/1"));
+    assert_eq!(first(&after, "_Total/_Total", id::USER_TIME), 30 * 100_000);
+    // The process takes another name.
+    machine.write("proc/12/task/12/stat", stat_line(12, "ruby", 10, 20, 512));
+    assert_eq!(names(&collect(&mut *set, at(3))), ["ruby/0", "ruby/1", "_Total/_Total"]);
+}
+
+#[test]
+fn only_wanted_threads() {
+    let machine = machine();
+    for tid in [12, 13, 14] {
+        add_thread(&machine, 12, tid, "java", 10);
+    }
+    let mut set = provider(&machine.roots, "Thread");
+    for second in 1..3 {
+        let rows = ask(&mut *set, second, &[id::USER_TIME], "java/1");
+        assert_eq!(names(&rows), ["java/1"]);
+        assert_eq!(first(&rows, "java/1", id::USER_TIME), 10 * 100_000);
+    }
+}
+
+#[test]
+fn switches_from_the_other_file() {
+    let machine = machine();
+    // A kernel that does not count has zeros there.
+    machine.write("proc/self/schedstat", "0 0 0\n");
+    add_thread(&machine, 12, 12, "java", 10);
+    let rows = collect(&mut *provider(&machine.roots, "Thread"), at(1));
+    assert_eq!(first(&rows, "java/0", id::CONTEXT_SWITCHES), 23);
+    machine.remove("proc/self/status");
+    let set = provider(&machine.roots, "Thread");
+    assert!(set.info().position(id::CONTEXT_SWITCHES).is_none());
+}
+
+#[test]
+fn broken_files_are_errors_of_their_counters() {
+    let machine = machine();
+    add_thread(&machine, 12, 12, "java", 10);
+    let mut set = provider(&machine.roots, "Thread");
+    for text in ["", "\n", "12 (java", "1 2", "12 (java) S 1 2 3"] {
+        machine.write("proc/12/task/12/stat", text);
+        machine.write("proc/12/task/12/schedstat", text);
+        let rows = collect(&mut *set, at(1));
+        assert_eq!(rows.instances().len(), 2, "{text:?}");
+        let bad = |id| !rows.values(0)[rows.column(id).expect("wanted")].status.is_good();
+        assert!(bad(id::USER_TIME) && bad(id::CONTEXT_SWITCHES) && bad(id::THREAD_STATE), "{text:?}");
+        assert_eq!(rows.troubles().len(), 8, "{text:?}: {:?}", rows.troubles());
+    }
+}
+
+#[test]
+fn states_in_windows_numbers() {
+    let machine = machine();
+    let states = [('R', 2), ('S', 5), ('D', 5), ('T', 5), ('t', 5), ('I', 5), ('Z', 4), ('X', 4), ('?', 7)];
+    for (pid, (letter, _)) in (1..).zip(states) {
+        let line = stat_line(pid, "x", 1, 1, 1).replace(") S ", &format!(") {letter} "));
+        machine.write(&format!("proc/{pid}/task/{pid}/stat"), line);
+    }
+    let mut set = provider(&machine.roots, "Thread");
+    let rows = ask(&mut *set, 1, &[id::THREAD_STATE], "x/0");
+    let found: Vec<i64> = rows.all_values().iter().map(|raw| raw.first).collect();
+    assert_eq!(found, states.map(|(_, number)| number));
+}

@@ -1,0 +1,31 @@
+//! The kernel's ticks as 100 ns units.
+
+use crate::Roots;
+
+/// Turns ticks into 100 ns units.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ticks {
+    /// A tick is so many units: a multiplication is much faster than a wide division.
+    Whole(u64),
+    /// So many ticks are a second.
+    PerSecond(u64),
+}
+
+impl Ticks {
+    pub(super) fn new(roots: &Roots) -> Self {
+        let per_second = roots.ticks_per_second.max(1);
+        if 10_000_000 % per_second == 0 {
+            Self::Whole(10_000_000 / per_second)
+        } else {
+            Self::PerSecond(per_second)
+        }
+    }
+
+    #[inline]
+    pub(super) fn hundred_ns(self, ticks: u64) -> u64 {
+        match self {
+            Self::Whole(units) => ticks.wrapping_mul(units),
+            Self::PerSecond(per_second) => (u128::from(ticks) * 10_000_000 / u128::from(per_second)) as u64,
+        }
+    }
+}

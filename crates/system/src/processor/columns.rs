@@ -1,0 +1,189 @@
+//! `/proc/interrupts` and `/proc/softirqs`: a column for each processor that is online, a row for each kind.
+
+use tachograph_perflib::Moments;
+
+use crate::file::KeptFile;
+use crate::scan::{number, words};
+
+/// The sums of a file's columns.
+///
+/// The kernel's numbers have 32 bits and wrap: a timer of 1,000 interrupts a second does so after 49 days. The sums
+/// here go on.
+#[derive(Debug)]
+pub(super) struct ColumnSums {
+    path: std::path::PathBuf,
+    file: KeptFile,
+    header: Vec<u8>,
+    columns: Vec<Column>,
+    row: Vec<u32>,
+    rows: usize,
+    read_at: Option<Moments>,
+    has_clock: bool,
+    outcome: Result<(), String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    processor: u32,
+    is_new: bool,
+    all: Sum,
+    clock: Sum,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    /// The sum as it goes on.
+    total: u64,
+    last: u64,
+    now: u64,
+}
+
+/// What a processor's column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ColumnSum {
+    pub(super) all: u64,
+    /// Of the timer's rows alone.
+    pub(super) clock: u64,
+}
+
+impl ColumnSums {
+    pub(super) fn new(path: std::path::PathBuf) -> Self {
+        Self {
+            file: KeptFile::new(&path),
+            path,
+            header: Vec::new(),
+            columns: Vec::new(),
+            row: Vec::new(),
+            rows: 0,
+            read_at: None,
+            has_clock: false,
+            outcome: Ok(()),
+        }
+    }
+
+    /// Reads the file, if that was not done at this moment.
+    pub(super) fn read(&mut self, at: Moments) -> Result<(), &str> {
+        if self.read_at != Some(at) {
+            self.read_at = Some(at);
+            self.outcome = self.read_now();
+        }
+        self.outcome.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Whether a row of the timer was met.
+    pub(super) fn has_clock(&self) -> bool {
+        self.has_clock
+    }
+
+    /// The column of a processor.
+    pub(super) fn of(&self, processor: u32) -> Option<ColumnSum> {
+        // Processors come in order; the position is the number unless some are offline.
+        let is_it = |column: &&Column| column.processor == processor;
+        let column = self.columns.get(processor as usize).filter(is_it);
+        let column = column.or_else(|| self.columns.iter().find(is_it))?;
+        Some(ColumnSum { all: column.all.total, clock: column.clock.total })
+    }
+
+    fn read_now(&mut self) -> Result<(), String> {
+        let name = self.path.display();
+        let text = self.file.read().map_err(|error| format!("{name}: {error}"))?;
+        let mut lines = text.split_inclusive(|&byte| byte == b'\n');
+        let header = lines.next().unwrap_or_default();
+        if header != self.header {
+            let before = std::mem::take(&mut self.columns);
+            for word in words(header.trim_ascii_end()) {
+                let processor = word.strip_prefix(b"CPU").and_then(number);
+                let processor = processor.and_then(|number| u32::try_from(number).ok());
+                let processor =
+                    processor.ok_or_else(|| format!("{name}: the first line names no processors"))?;
+                let known = before.iter().find(|column| column.processor == processor).copied();
+                self.columns.push(known.unwrap_or(Column {
+                    processor,
+                    is_new: true,
+                    all: Sum::default(),
+                    clock: Sum::default(),
+                }));
+            }
+            self.header.clear();
+            self.header.extend_from_slice(header);
+        }
+        if self.columns.is_empty() {
+            self.header.clear();
+            return Err(format!("{name}: the first line names no processors"));
+        }
+
+        for column in &mut self.columns {
+            column.all.now = 0;
+            column.clock.now = 0;
+        }
+        let mut rows = 0;
+        for line in lines {
+            let Some(line) = line.strip_suffix(b"\n") else {
+                return Err(format!("{name}: the last line is cut off"));
+            };
+            let Some(colon) = line.iter().position(|&byte| byte == b':') else { continue };
+            let label = line[..colon].trim_ascii_start();
+            // Rows with fewer numbers (ERR, MIS) count for the machine, not for processors.
+            let Some(rest) = numbers(&line[colon + 1..], self.columns.len(), &mut self.row) else { continue };
+            rows += 1;
+            // A TLB shootdown arrives as a function call interrupt, which is counted as such.
+            if label == b"TLB" {
+                continue;
+            }
+            let is_clock = label == b"LOC" || is_timer(rest);
+            self.has_clock |= is_clock;
+            for (column, &value) in self.columns.iter_mut().zip(&self.row) {
+                column.all.now = column.all.now.wrapping_add(value.into());
+                if is_clock {
+                    column.clock.now = column.clock.now.wrapping_add(value.into());
+                }
+            }
+        }
+        let has_same_rows = rows == self.rows;
+        self.rows = rows;
+        for column in &mut self.columns {
+            for sum in [&mut column.all, &mut column.clock] {
+                sum.go_on(column.is_new, has_same_rows);
+            }
+            column.is_new = false;
+        }
+        Ok(())
+    }
+}
+
+impl Sum {
+    fn go_on(&mut self, is_new: bool, has_same_rows: bool) {
+        let step = if is_new {
+            self.now
+        } else if has_same_rows {
+            // Each number may have wrapped; their sum modulo 2^32 has not lost anything. A step of more than half of
+            // that is a fall (a row went and another came).
+            let step = (self.now as u32).wrapping_sub(self.last as u32);
+            if step > u32::MAX / 2 { 0 } else { step.into() }
+        } else {
+            // A device came or went, and its row with it.
+            self.now.saturating_sub(self.last)
+        };
+        self.total = self.total.wrapping_add(step);
+        self.last = self.now;
+    }
+}
+
+/// Reads as many numbers as there are processors; what follows them. `None` where there are fewer.
+fn numbers<'a>(mut text: &'a [u8], count: usize, row: &mut Vec<u32>) -> Option<&'a [u8]> {
+    row.clear();
+    for _ in 0..count {
+        text = text.trim_ascii_start();
+        let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+        // The kernel's numbers have 32 bits; of a larger one those count that a difference needs.
+        row.push(number(&text[..end])? as u32);
+        text = &text[end..];
+    }
+    Some(text)
+}
+
+/// The timers of processors that have no row LOC.
+fn is_timer(description: &[u8]) -> bool {
+    let last = description.trim_ascii_end().rsplit(|&byte| byte == b' ').next();
+    matches!(last, Some(b"arch_timer" | b"riscv-timer"))
+}

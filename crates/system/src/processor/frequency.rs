@@ -1,0 +1,126 @@
+//! `/sys/devices/system/cpu/cpu*/cpufreq`: how fast a processor runs, may run and could run.
+
+use crate::Roots;
+use crate::processor::number_file::SmallFile;
+use crate::scan::{lines, number, words};
+
+/// The frequencies of a processor, as far as the kernel tells them.
+#[derive(Debug)]
+pub(super) struct Frequency {
+    current: Option<SmallFile>,
+    limit: Option<SmallFile>,
+    times: Option<SmallFile>,
+    /// The highest frequency of the processor, in kHz.
+    highest_khz: Option<u64>,
+    /// The frequency that 100 % performance stands for, in kHz.
+    nominal_khz: Option<u64>,
+}
+
+/// Time weighted with performance, and time, both in the kernel's ticks; the former times 100.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Performance {
+    pub(super) weighted: u64,
+    pub(super) time: u64,
+}
+
+impl Frequency {
+    /// The files of a processor.
+    pub(super) fn new(roots: &Roots, processor: u32, stays_open: bool) -> Self {
+        let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}"));
+        let file = |name: &str| SmallFile::new(folder.join(name), stays_open);
+        let read = |name: &str| file(name).number().ok().filter(|&khz| khz > 0);
+        let probed = |name: &str| folder.join(name).exists().then(|| file(name));
+        let highest_khz = read("cpufreq/cpuinfo_max_freq");
+        let cppc_khz = || read("acpi_cppc/nominal_freq").map(|mhz| mhz.saturating_mul(1000));
+        let nominal_khz = read("cpufreq/base_frequency").or_else(cppc_khz).or(highest_khz);
+        Self {
+            current: probed("cpufreq/scaling_cur_freq"),
+            limit: probed("cpufreq/scaling_max_freq"),
+            times: probed("cpufreq/stats/time_in_state"),
+            highest_khz,
+            nominal_khz,
+        }
+    }
+
+    /// How many files there are.
+    pub(super) fn files(&self) -> usize {
+        [&self.current, &self.limit, &self.times].into_iter().flatten().count()
+    }
+
+    pub(super) fn has_current(&self) -> bool {
+        self.current.is_some()
+    }
+
+    pub(super) fn has_highest(&self) -> bool {
+        self.has_current() && self.highest_khz.is_some()
+    }
+
+    pub(super) fn has_limit(&self) -> bool {
+        self.limit.is_some() && self.highest_khz.is_some()
+    }
+
+    pub(super) fn has_performance(&self) -> bool {
+        self.times.is_some() && self.nominal_khz.is_some()
+    }
+
+    /// The frequency now, in kHz.
+    pub(super) fn current_khz(&mut self) -> Result<u64, String> {
+        self.current.as_mut().ok_or_else(absent)?.number()
+    }
+
+    /// A frequency in percent of the highest.
+    pub(super) fn percent(&self, khz: u64) -> Result<u64, String> {
+        let highest = self.highest_khz.ok_or_else(absent)?;
+        Ok((u128::from(khz) * 100 / u128::from(highest)).try_into().unwrap_or(u64::MAX))
+    }
+
+    /// The highest frequency that is allowed now, in kHz.
+    pub(super) fn limit_khz(&mut self) -> Result<u64, String> {
+        self.limit.as_mut().ok_or_else(absent)?.number()
+    }
+
+    /// The performance since the kernel counts.
+    pub(super) fn performance(&mut self) -> Result<Performance, String> {
+        let (Some(file), Some(nominal)) = (&mut self.times, self.nominal_khz) else { return Err(absent()) };
+        // A line of some 20 bytes for each frequency; the kernel gives a page at most.
+        let mut buffer = [0; 4096];
+        let text = file.read(&mut buffer).map_err(|error| format!("{}: {error}", file.path().display()))?;
+        sum(text, nominal).ok_or_else(|| format!("{}: no frequencies with times", file.path().display()))
+    }
+}
+
+fn sum(text: &[u8], nominal_khz: u64) -> Option<Performance> {
+    if text.last() != Some(&b'\n') {
+        return None;
+    }
+    let (mut weighted, mut time) = (0_u128, 0_u64);
+    for line in lines(text) {
+        let mut numbers = words(line).map(number);
+        let (khz, ticks) = (numbers.next()??, numbers.next()??);
+        weighted = weighted.saturating_add(u128::from(khz) * u128::from(ticks));
+        time = time.saturating_add(ticks);
+    }
+    let weighted = (weighted.saturating_mul(100) / u128::from(nominal_khz)).try_into().unwrap_or(u64::MAX);
+    Some(Performance { weighted, time })
+}
+
+fn absent() -> String {
+    "the kernel does not tell the frequency of this processor".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Performance, sum};
+
+    #[test]
+    fn performance_is_weighted_time() {
+        // 10 s at half, 20 s at nominal, 30 s at 1.5 times the nominal frequency: 70 s of nominal work in 60 s.
+        let text = b"3000000 3000\n2000000 2000\n1000000 1000\n";
+        assert_eq!(sum(text, 2_000_000), Some(Performance { weighted: 700_000, time: 6000 }));
+        assert_eq!(sum(b"1000000 5\n2000000", 2_000_000), None);
+        assert_eq!(sum(b"1000000\n", 2_000_000), None);
+        assert_eq!(sum(b"", 2_000_000), None);
+        let absurd = b"18446744073709551615 18446744073709551615\n";
+        assert_eq!(sum(absurd, 1), Some(Performance { weighted: u64::MAX, time: u64::MAX }));
+    }
+}

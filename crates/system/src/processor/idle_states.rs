@@ -1,0 +1,123 @@
+//! `/sys/devices/system/cpu/cpu*/cpuidle`: how long and how often a processor was in which idle state.
+
+use crate::Roots;
+use crate::processor::number_file::SmallFile;
+use crate::processor::topology::numbered;
+
+/// The three classes that Windows has.
+pub(super) const CLASSES: usize = 3;
+
+/// The idle states of a processor.
+#[derive(Debug)]
+pub(super) struct IdleStates {
+    states: Vec<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// 0 to 2 for C1 to C3; `None` where the processor waits busily.
+    class: Option<usize>,
+    time: SmallFile,
+    usage: SmallFile,
+}
+
+/// Times in 100 ns and entries of the three classes, and the entries of all states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct IdleSums {
+    pub(super) times: [u64; CLASSES],
+    pub(super) entries: [u64; CLASSES],
+    pub(super) all_entries: u64,
+}
+
+impl IdleStates {
+    /// The states of a processor; empty where the kernel tells of none.
+    pub(super) fn new(roots: &Roots, processor: u32, stays_open: bool) -> Self {
+        let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}/cpuidle"));
+        let mut depth = 0;
+        let states = numbered(&folder, "state")
+            .into_iter()
+            .map(|(_, folder)| {
+                let name = std::fs::read_to_string(folder.join("name")).unwrap_or_default();
+                let class = class_of(name.trim(), depth);
+                depth += usize::from(class.is_some());
+                State {
+                    class,
+                    time: SmallFile::new(folder.join("time"), stays_open),
+                    usage: SmallFile::new(folder.join("usage"), stays_open),
+                }
+            })
+            .collect();
+        Self { states }
+    }
+
+    /// How many files there are.
+    pub(super) fn files(&self) -> usize {
+        2 * self.states.len()
+    }
+
+    /// Whether there is a state of a class, and whether there is any at all.
+    pub(super) fn has(&self) -> ([bool; CLASSES], bool) {
+        let has = |class| self.states.iter().any(|state| state.class == Some(class));
+        ([has(0), has(1), has(2)], !self.states.is_empty())
+    }
+
+    /// The sums as they are now.
+    pub(super) fn read(&mut self) -> Result<IdleSums, String> {
+        let mut sums = IdleSums::default();
+        for state in &mut self.states {
+            if let Some(class) = state.class {
+                let microseconds = state.time.number()?;
+                sums.times[class] = sums.times[class].saturating_add(microseconds.saturating_mul(10));
+            }
+            let entries = state.usage.number()?;
+            sums.all_entries = sums.all_entries.saturating_add(entries);
+            if let Some(class) = state.class {
+                sums.entries[class] = sums.entries[class].saturating_add(entries);
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// The class of a state: by the number in its name (C1, C1E; C2; C3, C6, C7s, C8, C10), else by its depth among the
+/// states in which the processor halts (WFI and haltpoll are the first). Busy waiting (POLL, snooze) is none.
+fn class_of(name: &str, depth: usize) -> Option<usize> {
+    if name == "POLL" || name == "snooze" {
+        return None;
+    }
+    let digits = name.strip_prefix('C').map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    match digits.flatten().and_then(|digits| digits.parse::<u32>().ok()) {
+        Some(0 | 1) => Some(0),
+        Some(2) => Some(1),
+        Some(_) => Some(2),
+        None => Some(depth.min(CLASSES - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class_of;
+
+    #[test]
+    fn classes() {
+        for (name, depth, class) in [
+            ("POLL", 0, None),
+            ("snooze", 0, None),
+            ("C1", 0, Some(0)),
+            ("C1E", 1, Some(0)),
+            ("C1_ACPI", 0, Some(0)),
+            ("C2_ACPI", 1, Some(1)),
+            ("C6", 2, Some(2)),
+            ("C10", 5, Some(2)),
+            ("WFI", 0, Some(0)),
+            ("haltpoll idle", 0, Some(0)),
+            ("cpu-sleep-0", 1, Some(1)),
+            ("cluster-sleep-0", 2, Some(2)),
+            ("CEDE", 1, Some(1)),
+            ("C99999999999999", 4, Some(2)),
+            ("", 7, Some(2)),
+        ] {
+            assert_eq!(class_of(name, depth), class, "{name}");
+        }
+    }
+}

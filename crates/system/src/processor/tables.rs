@@ -1,0 +1,258 @@
+//! The counters of both processor sets.
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::registration::InstanceType;
+
+use crate::table::{CounterRow, SetTable};
+
+/// The set that knows of NUMA nodes. The ids are Windows'.
+pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
+    name: "Processor Information",
+    guid: 0xb4fc721a_0378_476f_89ba_a5a79f810b36,
+    instance_type: InstanceType::Multiple,
+    help: "How busy each processor is and with what, by NUMA node.",
+    instances: "_Total, then for each NUMA node with processors \"node,_Total\" and \"node,index\". Nodes are numbered as \
+        the kernel does; the index counts the processors of the node, offline ones too, which have no instance.",
+    total: TOTAL,
+    counters: &[
+        PROCESSOR_TIME,
+        USER_TIME,
+        PRIVILEGED_TIME,
+        INTERRUPTS,
+        DPC_TIME,
+        INTERRUPT_TIME,
+        DPCS,
+        IDLE_TIME,
+        C1_TIME,
+        C2_TIME,
+        C3_TIME,
+        C1_TRANSITIONS,
+        C2_TRANSITIONS,
+        C3_TRANSITIONS,
+        CounterRow::new(
+            15,
+            "% Priority Time",
+            CounterType::TIMER_INV_100NS,
+            "%",
+            0,
+            "/proc/stat: cpuN idle, iowait, nice",
+            "Share of the time in which the processor was neither idle nor ran a program of low priority, which on \
+             Linux is one with a nice value above 0.",
+        ),
+        CounterRow::new(
+            17,
+            "Processor Frequency",
+            CounterType::RAWCOUNT,
+            "MHz",
+            0,
+            "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq",
+            "The processor's frequency as the kernel knows it at this moment, in MHz. Totals are the mean.",
+        ),
+        CounterRow::new(
+            18,
+            "% of Maximum Frequency",
+            CounterType::RAWCOUNT,
+            "%",
+            0,
+            "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq, cpuinfo_max_freq",
+            "The frequency at this moment in percent of the highest that the processor can run at, boost included.",
+        ),
+        CounterRow::new(
+            20,
+            "Clock Interrupts/sec",
+            CounterType::COUNTER_COUNTER,
+            "1/s",
+            0,
+            "/proc/interrupts: LOC, or the architecture's timer",
+            "Interrupts of the processor's own timer. Linux stops the tick of an idle processor and has timers of \
+             high resolution, so this is no fixed rate.",
+        ),
+        CounterRow::new(
+            23,
+            "Idle Break Events/sec",
+            CounterType::BULK_COUNT,
+            "1/s",
+            0,
+            "/sys/devices/system/cpu/cpuN/cpuidle/state*/usage",
+            "How often the processor came out of an idle state, busy waiting included.",
+        ),
+        CounterRow::new(
+            24,
+            "% Processor Performance",
+            CounterType::AVERAGE_BULK,
+            "%",
+            0,
+            "/sys/devices/system/cpu/cpuN/cpufreq/stats/time_in_state",
+            "The average frequency in percent of the nominal one (base_frequency, ACPI CPPC's nominal frequency, else \
+             the highest). Linux counts the frequency that was set, also while the processor was idle.",
+        )
+        .base(25),
+        CounterRow::companion(25, "% Processor Performance Base", CounterType::AVERAGE_BASE),
+        CounterRow::new(
+            30,
+            "% Performance Limit",
+            CounterType::RAWCOUNT,
+            "%",
+            0,
+            "/sys/devices/system/cpu/cpuN/cpufreq/scaling_max_freq, cpuinfo_max_freq",
+            "The highest frequency that policy allows now, in percent of the highest that the processor can run at.",
+        ),
+    ],
+};
+
+/// The older set: processors by number. Its ids are those of the newer.
+pub(super) const PROCESSOR: SetTable = SetTable {
+    name: "Processor",
+    guid: 0x60168abb_3630_5e93_82c5_fa3074bbcad0,
+    instance_type: InstanceType::Multiple,
+    help: "How busy each processor is and with what.",
+    instances: "Processors by the kernel's number, without those that are offline, then _Total.",
+    total: TOTAL,
+    counters: &[
+        PROCESSOR_TIME,
+        USER_TIME,
+        PRIVILEGED_TIME,
+        INTERRUPTS,
+        DPC_TIME,
+        INTERRUPT_TIME,
+        DPCS,
+        IDLE_TIME,
+        C1_TIME,
+        C2_TIME,
+        C3_TIME,
+        C1_TRANSITIONS,
+        C2_TRANSITIONS,
+        C3_TRANSITIONS,
+    ],
+};
+
+const TOTAL: &str = "Times, frequencies and percentages: the floor of the mean of the processors' raw values. Counts, and \
+    averages with their bases: the sums. When a processor goes or comes, totals begin anew.";
+
+const PROCESSOR_TIME: CounterRow = CounterRow::new(
+    0,
+    "% Processor Time",
+    CounterType::TIMER_INV_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN idle, iowait",
+    "Share of the time in which the processor was not idle. Waiting for a device is idle time; time that a hypervisor \
+     took away is not.",
+);
+
+const USER_TIME: CounterRow = CounterRow::new(
+    1,
+    "% User Time",
+    CounterType::TIMER_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN user, nice",
+    "Share of the time in which programs ran, virtual machines included.",
+);
+
+const PRIVILEGED_TIME: CounterRow = CounterRow::new(
+    2,
+    "% Privileged Time",
+    CounterType::TIMER_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN system, irq, softirq",
+    "Share of the time in which the kernel ran, interrupts and softirqs included.",
+);
+
+const INTERRUPTS: CounterRow = CounterRow::new(
+    3,
+    "Interrupts/sec",
+    CounterType::COUNTER_COUNTER,
+    "1/s",
+    0,
+    "/proc/interrupts: column of the processor",
+    "Hardware interrupts that the processor took, timer and interrupts between processors included. TLB shootdowns \
+     are counted once, as the function calls that they arrive as.",
+);
+
+const DPC_TIME: CounterRow = CounterRow::new(
+    4,
+    "% DPC Time",
+    CounterType::TIMER_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN softirq",
+    "Share of the time in softirqs, which on Linux do what deferred procedure calls do on Windows. Time in ksoftirqd \
+     threads counts as well.",
+);
+
+const INTERRUPT_TIME: CounterRow = CounterRow::new(
+    5,
+    "% Interrupt Time",
+    CounterType::TIMER_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN irq",
+    "Share of the time in hardware interrupts. It stays 0 where the kernel does not account for it separately \
+     (CONFIG_IRQ_TIME_ACCOUNTING): the time then counts for what was interrupted.",
+);
+
+const DPCS: CounterRow = CounterRow::new(
+    6,
+    "DPCs Queued/sec",
+    CounterType::COUNTER_COUNTER,
+    "1/s",
+    0,
+    "/proc/softirqs: column of the processor",
+    "Softirqs that the processor handled. Linux counts a softirq when it is handled, Windows a call when it is queued.",
+);
+
+const IDLE_TIME: CounterRow = CounterRow::new(
+    8,
+    "% Idle Time",
+    CounterType::TIMER_100NS,
+    "%",
+    0,
+    "/proc/stat: cpuN idle, iowait",
+    "Share of the time in which the processor had nothing to do, waiting for a device included.",
+);
+
+const CLASS_SOURCE: &str = "/sys/devices/system/cpu/cpuN/cpuidle/state*/name, time, usage";
+
+const fn class_time(id: u32, name: &'static str, help: &'static str) -> CounterRow {
+    CounterRow::new(id, name, CounterType::TIMER_100NS, "%", 0, CLASS_SOURCE, help)
+}
+
+const fn class_transitions(id: u32, name: &'static str, help: &'static str) -> CounterRow {
+    CounterRow::new(id, name, CounterType::BULK_COUNT, "1/s", 0, CLASS_SOURCE, help)
+}
+
+const C1_TIME: CounterRow = class_time(
+    9,
+    "% C1 Time",
+    "Share of the time in the lightest idle states in which the processor halts: C1 and C1E, or the first one where \
+     states have other names. Linux adds a stay when it ends; busy waiting (POLL) is in no class.",
+);
+const C2_TIME: CounterRow = class_time(
+    10,
+    "% C2 Time",
+    "Share of the time in the idle state C2, or the second one where states have other names. Linux adds a stay when \
+     it ends.",
+);
+const C3_TIME: CounterRow = class_time(
+    11,
+    "% C3 Time",
+    "Share of the time in the idle state C3 and all deeper ones (C6, C7, C8, C10), or from the third on where states \
+     have other names. Linux adds a stay when it ends.",
+);
+const C1_TRANSITIONS: CounterRow = class_transitions(
+    12,
+    "C1 Transitions/sec",
+    "How often the processor was in an idle state that counts as C1, see % C1 Time.",
+);
+const C2_TRANSITIONS: CounterRow = class_transitions(
+    13,
+    "C2 Transitions/sec",
+    "How often the processor was in an idle state that counts as C2, see % C2 Time.",
+);
+const C3_TRANSITIONS: CounterRow = class_transitions(
+    14,
+    "C3 Transitions/sec",
+    "How often the processor was in an idle state that counts as C3, see % C3 Time.",
+);

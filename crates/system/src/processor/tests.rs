@@ -1,0 +1,332 @@
+use tachograph_counters::Status;
+use tachograph_perflib::{Clock, InstanceFilter};
+
+use super::*;
+use crate::testing::{Machine, at, collect, first, names, value};
+
+const STAT: &str = "cpu  11 22 33 44 55 66 77 8\n\
+    cpu0 100 10 30 1000 50 4 6 9 40 5\n\
+    cpu1 300 20 50 3001 70 8 2 0 0 0\n\
+    intr 5 5\nctxt 1\n";
+
+const INTERRUPTS: &str = "           CPU0       CPU1       \n\
+    \x20 1:         10          2   IO-APIC   1-edge      i8042\n\
+    LOC:        100        200   Local timer interrupts\n\
+    CAL:          7          8   Function call interrupts\n\
+    TLB:          5          6   TLB shootdowns\n\
+    ERR:          3\n";
+
+const SOFTIRQS: &str = "                    CPU0       CPU1       \n\
+    \x20         HI:          1          2\n\
+    \x20      TIMER:         30         40\n";
+
+fn sets(machine: &Machine) -> Vec<Box<dyn Provider>> {
+    providers(&machine.roots, &crate::stat::shared(&machine.roots))
+}
+
+fn information(machine: &Machine) -> Box<dyn Provider> {
+    sets(machine).swap_remove(0)
+}
+
+/// The lines of /proc/stat of these processors, each with so many idle seconds.
+fn stat_of(processors: &[(u32, u64)]) -> String {
+    let line = |(number, idle): &(u32, u64)| format!("cpu{number} 0 0 0 {} 0 0 0\n", idle * 100);
+    processors.iter().map(line).collect()
+}
+
+#[test]
+fn times() {
+    let machine = Machine::new(&[("proc/stat", STAT)]);
+    let rows = collect(&mut *information(&machine), at(7));
+    let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first(&rows, name, id));
+    // Ticks of 10 ms are 100,000 units. Totals are the floor of the mean.
+    assert_eq!(of(0), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
+    assert_eq!(of(8), of(0));
+    assert_eq!(of(1), [11_000_000, 32_000_000, 21_500_000, 21_500_000], "user + nice");
+    assert_eq!(of(2), [4_000_000, 6_000_000, 5_000_000, 5_000_000], "system + irq + softirq");
+    assert_eq!(of(4), [600_000, 200_000, 400_000, 400_000]);
+    assert_eq!(of(5), [400_000, 800_000, 600_000, 600_000]);
+    assert_eq!(of(15), [106_000_000, 309_100_000, 207_550_000, 207_550_000], "idle + iowait + nice");
+    assert_eq!(value(&rows, "0,0", 0).second, at(7).system_time.0);
+    // Nothing else is there on this machine.
+    let ids: Vec<u32> = rows.info().counters.iter().map(|counter| counter.id).collect();
+    assert_eq!(ids, [0, 1, 2, 4, 5, 8, 15]);
+}
+
+#[test]
+fn the_mean_is_floored() {
+    let machine = Machine::new(&[("proc/stat", &stat_of(&[(0, 1), (1, 1), (2, 2)]))]);
+    let rows = collect(&mut *information(&machine), at(1));
+    assert_eq!(first(&rows, "_Total", 8), 13_333_333);
+}
+
+#[test]
+fn the_set_processor_has_its_total_last() {
+    let machine = Machine::new(&[("proc/stat", STAT)]);
+    let mut sets = sets(&machine);
+    assert_eq!(sets[1].info().name.as_ref(), "Processor");
+    let rows = collect(&mut *sets[1], at(7));
+    assert_eq!(names(&rows), ["0", "1", "_Total"]);
+    assert_eq!(first(&rows, "_Total", 0), 206_050_000);
+    assert!(!rows.info().counters.iter().any(|counter| counter.id > 14));
+}
+
+#[test]
+fn two_nodes_with_offline_processors() {
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 10), (2, 30), (3, 40), (5, 60)])),
+        ("sys/devices/system/node/node0/cpulist", "0,2\n"),
+        ("sys/devices/system/node/node1/cpulist", "3,5\n"),
+        ("sys/devices/system/node/node2/cpulist", "\n"),
+        // The kernel links offline processors, too: here 1 and 4.
+        ("sys/devices/system/node/node0/cpu1/online", "0\n"),
+        ("sys/devices/system/node/node1/cpu4/online", "0\n"),
+    ]);
+    let mut sets = sets(&machine);
+    let rows = collect(&mut *sets[0], at(1));
+    let expected = ["_Total", "0,_Total", "0,0", "0,2", "1,_Total", "1,0", "1,2"];
+    assert_eq!(names(&rows), expected, "node 2 has no processors");
+    let idle = expected.map(|name| first(&rows, name, 8) / 10_000_000);
+    assert_eq!(idle, [35, 20, 10, 30, 50, 40, 60]);
+    let rows = collect(&mut *sets[1], at(1));
+    assert_eq!(names(&rows), ["0", "2", "3", "5", "_Total"]);
+}
+
+#[test]
+fn nodes_that_interleave() {
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 10), (1, 20), (2, 30), (3, 40)])),
+        ("sys/devices/system/node/node0/cpulist", "0,2\n"),
+        ("sys/devices/system/node/node8/cpulist", "1,3\n"),
+    ]);
+    let mut sets = sets(&machine);
+    let rows = collect(&mut *sets[0], at(1));
+    assert_eq!(names(&rows), ["_Total", "0,_Total", "0,0", "0,1", "8,_Total", "8,0", "8,1"]);
+    assert_eq!(["0,1", "8,0", "8,_Total"].map(|name| first(&rows, name, 8) / 10_000_000), [30, 20, 30]);
+    let rows = collect(&mut *sets[1], at(1));
+    assert_eq!(names(&rows), ["0", "1", "2", "3", "_Total"]);
+    assert_eq!(["1", "2"].map(|name| first(&rows, name, 8) / 10_000_000), [20, 30]);
+}
+
+#[test]
+fn no_nodes() {
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 1), (3, 1)])),
+        ("sys/devices/system/cpu/present", "0-3\n"),
+    ]);
+    let rows = collect(&mut *information(&machine), at(1));
+    assert_eq!(names(&rows), ["_Total", "0,_Total", "0,0", "0,3"]);
+}
+
+#[test]
+fn a_processor_goes_and_comes_back() {
+    let machine = Machine::new(&[("proc/stat", &stat_of(&[(0, 10), (1, 20)]))]);
+    let mut set = information(&machine);
+    let mut identity = |second: i64, stat: &str, name: &str| {
+        machine.write("proc/stat", stat);
+        let rows = collect(&mut *set, at(second));
+        let row = names(&rows).iter().position(|other| *other == name);
+        row.map(|row| rows.instances()[row].identity())
+    };
+    let both = stat_of(&[(0, 10), (1, 20)]);
+    let one = stat_of(&[(0, 11)]);
+    let (first, total) = (identity(1, &both, "0,1"), identity(1, &both, "_Total"));
+    assert_eq!(identity(2, &both, "0,1"), first);
+    assert_eq!(identity(3, &one, "0,1"), None);
+    let alone = identity(3, &one, "_Total");
+    assert_ne!(alone, total);
+    let back = identity(4, &stat_of(&[(0, 12), (1, 1)]), "0,1");
+    assert!(back.is_some() && back != first);
+    assert_ne!(identity(5, &stat_of(&[(0, 12), (1, 9)]), "_Total"), alone);
+    // Gone and back between two samples: only the counts tell.
+    let other = identity(6, &stat_of(&[(0, 13), (1, 10)]), "0,0");
+    let again = identity(7, &stat_of(&[(0, 14), (1, 1)]), "0,1");
+    assert_ne!(again, back);
+    assert_eq!(identity(8, &stat_of(&[(0, 14), (1, 1)]), "0,0"), other, "the other one is who it was");
+}
+
+#[test]
+fn times_never_go_back() {
+    let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 50 0 0\n")]);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    let identity = rows.instances()[2].identity();
+    assert_eq!(first(&rows, "0,0", 8), 105_000_000);
+    // The kernel takes back some of the waiting for devices.
+    machine.write("proc/stat", "cpu0 10 0 0 1001 40 0 0\n");
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(first(&rows, "0,0", 8), 105_000_000);
+    assert_eq!(rows.instances()[2].identity(), identity);
+    machine.write("proc/stat", "cpu0 10 0 0 1012 40 0 0\n");
+    assert_eq!(first(&collect(&mut *set, at(3)), "0,0", 8), 105_200_000);
+}
+
+#[test]
+fn interrupts_and_softirqs() {
+    let machine =
+        Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS), ("proc/softirqs", SOFTIRQS)]);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first(&rows, name, id));
+    assert_eq!(of(3), [117, 210, 327], "without TLB and ERR");
+    assert_eq!(of(20), [100, 200, 300]);
+    assert_eq!(of(6), [31, 42, 73]);
+    assert_eq!(value(&rows, "_Total", 3).second, at(1).ticks);
+}
+
+#[test]
+fn interrupts_wrap() {
+    let interrupts = |timer: u32| format!("   CPU0 CPU1\nLOC: {timer} 5 Local timer interrupts\n 1: 2 2\n");
+    let machine = Machine::new(&[("proc/stat", STAT), ("proc/interrupts", &interrupts(u32::MAX - 9))]);
+    let mut set = information(&machine);
+    let before = collect(&mut *set, at(1));
+    machine.write("proc/interrupts", interrupts(20));
+    let after = collect(&mut *set, at(2));
+    assert_eq!(first(&after, "0,0", 20) - first(&before, "0,0", 20), 30);
+    assert_eq!(first(&after, "0,0", 3) - first(&before, "0,0", 3), 30);
+    // A device goes, and its row with it: the sum does not fall.
+    machine.write("proc/interrupts", "   CPU0 CPU1\nLOC: 21 5 Local timer interrupts\n");
+    let last = collect(&mut *set, at(3));
+    assert_eq!(first(&last, "0,0", 3), first(&after, "0,0", 3));
+    assert_eq!(first(&last, "0,0", 20), first(&after, "0,0", 20) + 1);
+}
+
+#[test]
+fn idle_states() {
+    let mut files = vec![("proc/stat".to_owned(), stat_of(&[(0, 1), (1, 1)]))];
+    for processor in 0..2 {
+        for (state, name, time, usage) in [
+            (0, "POLL", 5, 7),
+            (1, "C1", 1000, 20),
+            (2, "C1E", 2000, 30),
+            (3, "C6", 9000, 40),
+            (10, "C8", 1, 2),
+        ] {
+            let folder = format!("sys/devices/system/cpu/cpu{processor}/cpuidle/state{state}");
+            files.push((format!("{folder}/name"), format!("{name}\n")));
+            files.push((format!("{folder}/time"), format!("{}\n", time + processor)));
+            files.push((format!("{folder}/usage"), format!("{usage}\n")));
+        }
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let machine = Machine::new(&files);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first(&rows, name, id));
+    assert_eq!(of(9), [30_000, 30_020, 30_010], "C1 and C1E");
+    assert_eq!(of(11), [90_010, 90_030, 90_020], "C6 and C8");
+    assert_eq!(of(12), [50, 50, 100]);
+    assert_eq!(of(14), [42, 42, 84]);
+    assert_eq!(of(23), [99, 99, 198]);
+    assert!(!rows.wants(10) && !rows.wants(13), "no state counts as C2");
+
+    machine.write("sys/devices/system/cpu/cpu1/cpuidle/state3/time", "");
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(first(&rows, "0,0", 9), 30_000);
+    for name in ["0,1", "_Total"] {
+        assert_eq!(value(&rows, name, 9).status, Status::CSTATUS_INVALID_DATA);
+    }
+    assert!(rows.troubles()[0].reason.contains("state3/time"), "{:?}", rows.troubles());
+}
+
+#[test]
+fn frequencies() {
+    let folder = "sys/devices/system/cpu/cpu0/cpufreq";
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 1)])),
+        (&format!("{folder}/scaling_cur_freq"), "1800500\n"),
+        (&format!("{folder}/scaling_max_freq"), "2700000\n"),
+        (&format!("{folder}/cpuinfo_max_freq"), "3600000\n"),
+        (&format!("{folder}/base_frequency"), "2000000\n"),
+        (&format!("{folder}/stats/time_in_state"), "3000000 3000\n2000000 2000\n1000000 1000\n"),
+    ]);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    assert_eq!([17, 18, 30].map(|id| first(&rows, "0,0", id)), [1800, 50, 75]);
+    let performance = value(&rows, "_Total", 24);
+    assert_eq!((performance.first, performance.second), (700_000, 6000));
+    assert!(rows.info().counters.iter().any(|counter| counter.id == 25));
+
+    machine.write(&format!("{folder}/scaling_cur_freq"), "<unknown>\n");
+    machine.remove(&format!("{folder}/stats/time_in_state"));
+    let rows = collect(&mut *set, at(2));
+    assert!(!value(&rows, "0,0", 17).status.is_good());
+    assert_eq!(first(&rows, "0,0", 30), 75);
+}
+
+#[test]
+fn a_broken_line_is_an_error_of_its_processor() {
+    let machine = Machine::new(&[("proc/stat", "cpu0 1 1 1 1 1 1 1\ncpu1 1 1 1\n")]);
+    let rows = collect(&mut *information(&machine), at(1));
+    assert_eq!(first(&rows, "0,0", 1), 200_000);
+    assert!(!value(&rows, "0,1", 1).status.is_good());
+    assert!(!value(&rows, "_Total", 1).status.is_good());
+    assert!(rows.troubles()[0].reason.contains("proc/stat"), "{:?}", rows.troubles());
+}
+
+#[test]
+fn broken_files_do_no_harm() {
+    let huge = u64::MAX.to_string();
+    let stats = ["", "\n", "cpu", "cpu0", "cpu0\n", "cpu99999999999 1\n", "cpuX 1 2\n", "intr\n"];
+    for stat in stats {
+        let machine = Machine::new(&[("proc/stat", stat)]);
+        for set in &mut sets(&machine) {
+            collect(&mut **set, at(1));
+        }
+    }
+    let huge_line = format!("cpu0 {huge} {huge} {huge} {huge} {huge} {huge} {huge}\n");
+    for interrupts in
+        ["", "CPU0\n", "CPU0\n:\n", "CPU0\nLOC: 1", "x y\n1: 2\n", "CPU0\nLOC: 99999999999999999999\n"]
+    {
+        let machine = Machine::new(&[
+            ("proc/stat", &format!("{huge_line}{}", huge_line.replace("cpu0", "cpu4294967295"))),
+            ("proc/interrupts", "CPU0\nLOC: 1 timer\n"),
+            ("proc/softirqs", INTERRUPTS),
+        ]);
+        let mut set = information(&machine);
+        machine.write("proc/interrupts", interrupts);
+        let rows = collect(&mut *set, at(1));
+        assert!(!value(&rows, "_Total", 3).status.is_good(), "{interrupts:?}");
+    }
+    let machine = Machine::new(&[("proc/stat", STAT)]);
+    let mut set = information(&machine);
+    machine.remove("proc/stat");
+    let mut rows = Rows::of_everything(set.info().clone());
+    rows.clear(at(2));
+    // The file that is open can still be read; a machine has it always. What counts is that nothing panics.
+    let _ = set.collect(&mut rows);
+    assert!(sets(&machine).is_empty());
+}
+
+#[test]
+fn only_what_is_asked_for_is_read() {
+    let machine = Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS)]);
+    let mut set = information(&machine);
+    machine.write("proc/interrupts", "broken");
+    let mut rows = Rows::new(set.info().clone());
+    rows.want([1], vec![InstanceFilter::new("0,_Total", None)]);
+    rows.clear(at(1));
+    set.collect(&mut rows).expect("collected");
+    assert_eq!(names(&rows), ["0,_Total"]);
+    assert_eq!(first(&rows, "0,_Total", 1), 21_500_000);
+    assert!(rows.troubles().is_empty());
+}
+
+#[test]
+fn this_machine() {
+    let roots = Roots::of_this_machine();
+    let clock = Clock::of_this_machine();
+    for mut set in providers(&roots, &crate::stat::shared(&roots)) {
+        let before = collect(&mut *set, clock.now());
+        std::hint::black_box((0..20_000_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
+        let after = collect(&mut *set, clock.now());
+        assert_eq!(names(&before), names(&after));
+        for (before, after) in before.all_values().iter().zip(after.all_values()) {
+            assert!(before.status.is_good() && after.first >= before.first);
+        }
+        // No processor was idle, or busy, for longer than the machine is up.
+        for id in [1, 2, 8] {
+            assert!(first(&after, "_Total", id) <= clock.now().ticks + 10_000_000);
+        }
+    }
+}

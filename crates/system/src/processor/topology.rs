@@ -1,0 +1,55 @@
+//! Which processor belongs to which NUMA node.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::Roots;
+use crate::scan;
+
+/// The nodes with all processors ever seen in them, offline ones included: the index of a processor within its node
+/// must not change when a neighbour goes offline.
+#[derive(Debug, Default)]
+pub(super) struct Topology {
+    /// Processor number to node number.
+    nodes: BTreeMap<u32, u32>,
+}
+
+impl Topology {
+    /// Looks at the nodes anew. What is not in a node, as on machines that tell of none, is in node 0.
+    pub(super) fn look(&mut self, roots: &Roots, online: impl Iterator<Item = u32>) {
+        let system = roots.sys.join("devices/system");
+        for (node, folder) in numbered(&system.join("node"), "node") {
+            // The list names who is online; the links name offline ones as well.
+            let listed = std::fs::read(folder.join("cpulist")).unwrap_or_default();
+            let linked = numbered(&folder, "cpu").into_iter().map(|(processor, _)| processor);
+            for processor in linked.chain(scan::number_list(&listed)) {
+                self.nodes.insert(processor, node);
+            }
+        }
+        let present = std::fs::read(system.join("cpu/present")).unwrap_or_default();
+        for processor in scan::number_list(&present).into_iter().chain(online) {
+            self.nodes.entry(processor).or_insert(0);
+        }
+    }
+
+    /// The node of a processor, and its index within the node.
+    pub(super) fn place(&self, processor: u32) -> (u32, u32) {
+        let node = self.nodes.get(&processor).copied().unwrap_or(0);
+        let before = self.nodes.range(..processor).filter(|(_, other)| **other == node).count();
+        (node, before as u32)
+    }
+}
+
+/// The entries of a folder whose name is this word and a number.
+pub(super) fn numbered(folder: &Path, word: &str) -> Vec<(u32, std::path::PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let number = scan::number(name.to_str()?.strip_prefix(word)?.as_bytes())?;
+            Some((u32::try_from(number).ok()?, entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}

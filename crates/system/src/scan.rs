@@ -1,0 +1,85 @@
+//! Reading numbers and words out of the text files of /proc and /sys, without allocation.
+
+/// The words of a line, separated by blanks and tabs.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
+}
+
+/// The lines of a file without their ends.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// A decimal number without a sign; `None` where the word is none, or too large.
+#[inline]
+pub(crate) fn number(word: &[u8]) -> Option<u64> {
+    if word.is_empty() {
+        return None;
+    }
+    let mut value = 0_u64;
+    for &byte in word {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(digit.into())?;
+    }
+    Some(value)
+}
+
+/// A decimal number that may have a minus sign.
+pub(crate) fn signed(word: &[u8]) -> Option<i64> {
+    match word.strip_prefix(b"-") {
+        Some(digits) => number(digits).and_then(|value| 0_i64.checked_sub_unsigned(value)),
+        None => number(word).and_then(|value| value.try_into().ok()),
+    }
+}
+
+/// The single number that a file holds.
+pub(crate) fn only_number(text: &[u8]) -> Option<u64> {
+    number(text.trim_ascii())
+}
+
+/// The list of numbers of a file such as `/sys/devices/system/cpu/online`: `0-3,8,10-11`. At most 65,536 of them.
+pub(crate) fn number_list(text: &[u8]) -> Vec<u32> {
+    let mut list = Vec::new();
+    for part in text.trim_ascii().split(|&byte| byte == b',') {
+        let mut ends = part.splitn(2, |&byte| byte == b'-').map(number);
+        let first = ends.next().flatten();
+        let last = ends.next().map_or(first, |last| last);
+        let (Some(first), Some(last)) = (first, last) else { continue };
+        let room = 65_536 - list.len() as u64;
+        list.extend((first..=last).take(room as usize).filter_map(|number| u32::try_from(number).ok()));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(number(b"18446744073709551616"), None);
+        assert_eq!(number(b"-1"), None);
+        assert_eq!(number(b""), None);
+        assert_eq!(signed(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(signed(b"12"), Some(12));
+        assert_eq!(only_number(b"42\n"), Some(42));
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(number_list(b"0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(number_list(b"\n"), [0; 0]);
+        assert_eq!(number_list(b"3-1"), [0; 0]);
+        assert_eq!(number_list(b"0-18446744073709551615").len(), 65_536);
+    }
+
+    #[test]
+    fn words_and_lines() {
+        assert_eq!(words(b" a\t b ").collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!(lines(b"a\n\nb").collect::<Vec<_>>(), [b"a", b"b"]);
+    }
+}

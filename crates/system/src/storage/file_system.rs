@@ -1,0 +1,135 @@
+//! `File System`: size, space and inodes of everything that is mounted and holds files. Linux only.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType as T;
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, Provider, Row, Rows};
+
+use super::mounts::{Mount, Mounts};
+use super::space::Space;
+use crate::shared::Shared;
+use crate::table::{CounterRow, SetTable};
+
+pub(super) const SIZE: u32 = 1;
+pub(super) const USED: u32 = 2;
+pub(super) const FREE: u32 = 3;
+pub(super) const AVAILABLE: u32 = 4;
+pub(super) const USED_PERCENT: u32 = 5;
+pub(super) const INODES: u32 = 6;
+pub(super) const USED_INODES: u32 = 7;
+pub(super) const FREE_INODES: u32 = 8;
+pub(super) const INODES_PERCENT: u32 = 9;
+pub(super) const READ_ONLY: u32 = 10;
+const SPACE_BASE: u32 = 20;
+const INODES_BASE: u32 = 21;
+
+pub(super) static TABLE: SetTable = SetTable {
+    name: "File System",
+    guid: 0xd70264cbddb85bd4a2d4d4f5345ac803,
+    instance_type: InstanceType::Multiple,
+    help: "Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), laid over \
+           others (overlay), read-only images (squashfs, iso9660), of other machines (nfs, cifs) and of processes (fuse).",
+    instances: "One for each file system by its mount point, in the order of /proc/self/mountinfo. Those that are the kernel's \
+                own tables (proc, sysfs, cgroup, devtmpfs and so on) are left out. A file system that is mounted at several \
+                places counts once, at the shortest mount point. One of another machine that does not answer within 0.1 s is \
+                an error until it does; while it is slow, its values are those of the sample before.",
+    total: "",
+    counters: &[
+        CounterRow::new(SIZE, "Size Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks",
+            "Size of the file system."),
+        CounterRow::new(USED, "Used Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks - f_bfree",
+            "Space in use."),
+        CounterRow::new(FREE, "Free Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bfree",
+            "Space not in use, root's reserve included."),
+        CounterRow::new(AVAILABLE, "Available Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bavail",
+            "Space that anybody may still use."),
+        CounterRow::new(USED_PERCENT, "% Used Space", T::RAW_FRACTION, "%", 0,
+            "statvfs: f_blocks - f_bfree of f_blocks - f_bfree + f_bavail",
+            "Space in use, as a part of what anybody could use: the percentage of df before it is rounded up.")
+            .base(SPACE_BASE),
+        CounterRow::new(INODES, "Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files",
+            "How many files there can be. File systems that make inodes as they need them (btrfs, vfat) do not say."),
+        CounterRow::new(USED_INODES, "Used Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files - f_ffree",
+            "How many files there are."),
+        CounterRow::new(FREE_INODES, "Free Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_ffree",
+            "How many more files there can be."),
+        CounterRow::new(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: f_files - f_ffree of f_files",
+            "Inodes in use, as a part of all.").base(INODES_BASE),
+        CounterRow::new(READ_ONLY, "Read Only", T::RAWCOUNT, "", 0, "/proc/self/mountinfo: options",
+            "1 while it is mounted for reading only, as after an error, else 0."),
+        CounterRow::companion(SPACE_BASE, "% Used Space Base", T::RAW_BASE),
+        CounterRow::companion(INODES_BASE, "% Used Inodes Base", T::RAW_BASE),
+    ],
+};
+
+const OF_SPACE: [u32; 5] = [SIZE, USED, FREE, AVAILABLE, USED_PERCENT];
+const OF_INODES: [u32; 4] = [INODES, USED_INODES, FREE_INODES, INODES_PERCENT];
+
+pub(super) struct FileSystem {
+    info: Arc<CounterSetInfo>,
+    mounts: Shared<Mounts>,
+    no_size: Arc<str>,
+    no_inodes: Arc<str>,
+}
+
+impl FileSystem {
+    pub(super) fn new(mounts: Shared<Mounts>) -> Self {
+        Self {
+            info: TABLE.info(),
+            mounts,
+            no_size: "the file system says that its size is 0".into(),
+            no_inodes: "the file system does not say how many inodes it has".into(),
+        }
+    }
+
+    fn set(&self, row: &mut Row<'_>, space: &Space) {
+        if space.blocks == 0 {
+            row.fail_all(OF_SPACE, &self.no_size);
+        } else {
+            row.set(SIZE, space.size_bytes());
+            row.set(USED, space.used_bytes());
+            row.set(FREE, space.free_bytes());
+            row.set(AVAILABLE, space.available_bytes());
+            row.set_with_base(USED_PERCENT, space.used_bytes(), space.usable_bytes());
+        }
+        if space.inodes == 0 {
+            row.fail_all(OF_INODES, &self.no_inodes);
+        } else {
+            row.set(INODES, space.inodes);
+            row.set(USED_INODES, space.used_inodes());
+            row.set(FREE_INODES, space.free_inodes);
+            row.set_with_base(INODES_PERCENT, space.used_inodes(), space.inodes);
+        }
+    }
+}
+
+impl Provider for FileSystem {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let at = rows.at();
+        let wants_space = rows.wants_any(OF_SPACE.into_iter().chain(OF_INODES));
+        self.mounts.at(at, |mounts| {
+            let is_wanted = |mount: &Mount| rows.wants_instance(mount.key.name(), mount.key.id());
+            if wants_space {
+                mounts.measure(at, is_wanted);
+            }
+            for mount in &mounts.mounts {
+                if !rows.wants_instance(mount.key.name(), mount.key.id()) {
+                    continue;
+                }
+                let mut row = rows.push(&mount.key);
+                row.set(READ_ONLY, mount.line.is_read_only.into());
+                if wants_space {
+                    match &mount.space {
+                        Ok(space) => self.set(&mut row, space),
+                        Err(reason) => row.fail_all(OF_SPACE.into_iter().chain(OF_INODES), reason),
+                    }
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! The counters of a disk's input and output, which PhysicalDisk and LogicalDisk share.
+
+use std::sync::Arc;
+
+use tachograph_perflib::{Moments, Row};
+
+use super::diskstats::{Device, MS, Numbers, field};
+
+pub(super) const CURRENT_QUEUE: u32 = 1;
+pub(super) const DISK_TIME: u32 = 2;
+pub(super) const READ_TIME: u32 = 3;
+pub(super) const WRITE_TIME: u32 = 4;
+pub(super) const QUEUE: u32 = 5;
+pub(super) const READ_QUEUE: u32 = 6;
+pub(super) const WRITE_QUEUE: u32 = 7;
+pub(super) const SECONDS_PER_TRANSFER: u32 = 8;
+pub(super) const SECONDS_PER_READ: u32 = 9;
+pub(super) const SECONDS_PER_WRITE: u32 = 10;
+pub(super) const TRANSFERS: u32 = 11;
+pub(super) const READS: u32 = 12;
+pub(super) const WRITES: u32 = 13;
+pub(super) const BYTES: u32 = 14;
+pub(super) const READ_BYTES: u32 = 15;
+pub(super) const WRITE_BYTES: u32 = 16;
+pub(super) const BYTES_PER_TRANSFER: u32 = 17;
+pub(super) const BYTES_PER_READ: u32 = 18;
+pub(super) const BYTES_PER_WRITE: u32 = 19;
+pub(super) const IDLE_TIME: u32 = 20;
+pub(super) const MERGED_READS: u32 = 21;
+pub(super) const MERGED_WRITES: u32 = 22;
+pub(super) const DISCARDS: u32 = 23;
+pub(super) const MERGED_DISCARDS: u32 = 24;
+pub(super) const DISCARD_BYTES: u32 = 25;
+pub(super) const SECONDS_PER_DISCARD: u32 = 26;
+pub(super) const FLUSHES: u32 = 27;
+pub(super) const SECONDS_PER_FLUSH: u32 = 28;
+
+pub(super) const TIME_BASE: u32 = 40;
+pub(super) const TRANSFER_BASE: u32 = 41;
+pub(super) const READ_BASE: u32 = 42;
+pub(super) const WRITE_BASE: u32 = 43;
+pub(super) const DISCARD_BASE: u32 = 44;
+pub(super) const FLUSH_BASE: u32 = 45;
+
+/// The ids of these counters without their bases.
+pub(super) const IDS: std::ops::RangeInclusive<u32> = CURRENT_QUEUE..=SECONDS_PER_FLUSH;
+
+/// Bytes of a sector in `/proc/diskstats`, whatever the disk's own are.
+const SECTOR: u64 = 512;
+
+/// The rows of a set: those given, and those of input and output.
+macro_rules! rows {
+    ($($more:expr),* $(,)?) => {{
+        use tachograph_counters::CounterType as T;
+        use $crate::storage::io::*;
+        use $crate::table::CounterRow as Row;
+        &[
+            $($more,)*
+            Row::new(CURRENT_QUEUE, "Current Disk Queue Length", T::RAWCOUNT, "", 1,
+                "/proc/diskstats: field 12, in flight",
+                "Requests that were handed to the device and are not finished, at this moment."),
+            Row::new(DISK_TIME, "% Disk Time", T::PRECISION_100NS_TIMER, "%", 0,
+                "/proc/diskstats: field 13, io_ticks",
+                "Part of the time in which at least one request was under way: %util of iostat, and 100 less % Idle Time. \
+                 Windows adds up read and write times instead, which can give more than 100.").base(TIME_BASE),
+            Row::new(READ_TIME, "% Disk Read Time", T::PRECISION_100NS_TIMER, "%", 0,
+                "/proc/diskstats: field 7, time reading",
+                "Time that all reads together took, as a part of the time that went by; above 100 where they overlap.")
+                .base(TIME_BASE),
+            Row::new(WRITE_TIME, "% Disk Write Time", T::PRECISION_100NS_TIMER, "%", 0,
+                "/proc/diskstats: field 11, time writing",
+                "Time that all writes together took, as a part of the time that went by; above 100 where they overlap.")
+                .base(TIME_BASE),
+            Row::new(QUEUE, "Avg. Disk Queue Length", T::QUEUELEN_100NS, "", 2,
+                "/proc/diskstats: field 14, weighted time",
+                "Requests waiting and under way, in the mean over the interval, discards and flushes included: aqu-sz of iostat."),
+            Row::new(READ_QUEUE, "Avg. Disk Read Queue Length", T::QUEUELEN_100NS, "", 2,
+                "/proc/diskstats: field 7, time reading",
+                "Reads waiting and under way, in the mean over the interval; a read counts when it is finished."),
+            Row::new(WRITE_QUEUE, "Avg. Disk Write Queue Length", T::QUEUELEN_100NS, "", 2,
+                "/proc/diskstats: field 11, time writing",
+                "Writes waiting and under way, in the mean over the interval; a write counts when it is finished."),
+            Row::new(SECONDS_PER_TRANSFER, "Avg. Disk sec/Transfer", T::AVERAGE_TIMER, "seconds", 3,
+                "/proc/diskstats: fields 7, 11 by 4, 8",
+                "How long a read or write took in the mean, waiting included.").base(TRANSFER_BASE),
+            Row::new(SECONDS_PER_READ, "Avg. Disk sec/Read", T::AVERAGE_TIMER, "seconds", 3,
+                "/proc/diskstats: field 7 by 4",
+                "How long a read took in the mean, waiting included: r_await of iostat, in seconds.").base(READ_BASE),
+            Row::new(SECONDS_PER_WRITE, "Avg. Disk sec/Write", T::AVERAGE_TIMER, "seconds", 3,
+                "/proc/diskstats: field 11 by 8",
+                "How long a write took in the mean, waiting included: w_await of iostat, in seconds.").base(WRITE_BASE),
+            Row::new(TRANSFERS, "Disk Transfers/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: fields 4, 8", "Finished reads and writes. Discards and flushes are not among them."),
+            Row::new(READS, "Disk Reads/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 4", "Finished reads, after merging."),
+            Row::new(WRITES, "Disk Writes/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 8", "Finished writes, after merging."),
+            Row::new(BYTES, "Disk Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
+                "/proc/diskstats: fields 6, 10", "Bytes read and written."),
+            Row::new(READ_BYTES, "Disk Read Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
+                "/proc/diskstats: field 6", "Bytes read."),
+            Row::new(WRITE_BYTES, "Disk Write Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
+                "/proc/diskstats: field 10", "Bytes written."),
+            Row::new(BYTES_PER_TRANSFER, "Avg. Disk Bytes/Transfer", T::AVERAGE_BULK, "bytes", -2,
+                "/proc/diskstats: fields 6, 10 by 4, 8", "Bytes of a read or write in the mean.").base(TRANSFER_BASE),
+            Row::new(BYTES_PER_READ, "Avg. Disk Bytes/Read", T::AVERAGE_BULK, "bytes", -2,
+                "/proc/diskstats: field 6 by 4", "Bytes of a read in the mean.").base(READ_BASE),
+            Row::new(BYTES_PER_WRITE, "Avg. Disk Bytes/Write", T::AVERAGE_BULK, "bytes", -2,
+                "/proc/diskstats: field 10 by 8", "Bytes of a write in the mean.").base(WRITE_BASE),
+            Row::new(IDLE_TIME, "% Idle Time", T::PRECISION_100NS_TIMER, "%", 0,
+                "/proc/diskstats: field 13, io_ticks",
+                "Part of the time in which no request was under way: 100 less %util of iostat.").base(TIME_BASE),
+            Row::new(MERGED_READS, "Merged Reads/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 5",
+                "Reads that were joined to another one before the device got them. Linux only; it does not count Windows' Split IO/Sec."),
+            Row::new(MERGED_WRITES, "Merged Writes/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 9",
+                "Writes that were joined to another one before the device got them. Linux only."),
+            Row::new(DISCARDS, "Disk Discards/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 15", "Finished discards (trim). Linux only, since 4.18."),
+            Row::new(MERGED_DISCARDS, "Merged Discards/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 16", "Discards that were joined to another one. Linux only, since 4.18."),
+            Row::new(DISCARD_BYTES, "Disk Discard Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
+                "/proc/diskstats: field 17", "Bytes discarded. Linux only, since 4.18."),
+            Row::new(SECONDS_PER_DISCARD, "Avg. Disk sec/Discard", T::AVERAGE_TIMER, "seconds", 3,
+                "/proc/diskstats: field 18 by 15",
+                "How long a discard took in the mean. Linux only, since 4.18.").base(DISCARD_BASE),
+            Row::new(FLUSHES, "Disk Flushes/sec", T::COUNTER_COUNTER, "1/s", 0,
+                "/proc/diskstats: field 19",
+                "Finished flushes of the device's cache. The kernel counts them for disks, not for partitions. Linux only, since 5.5."),
+            Row::new(SECONDS_PER_FLUSH, "Avg. Disk sec/Flush", T::AVERAGE_TIMER, "seconds", 3,
+                "/proc/diskstats: field 20 by 19",
+                "How long a flush took in the mean. Linux only, since 5.5.").base(FLUSH_BASE),
+            Row::companion(TIME_BASE, "Disk Time Base", T::PRECISION_TIMESTAMP),
+            Row::companion(TRANSFER_BASE, "Disk Transfers Base", T::AVERAGE_BASE),
+            Row::companion(READ_BASE, "Disk Reads Base", T::AVERAGE_BASE),
+            Row::companion(WRITE_BASE, "Disk Writes Base", T::AVERAGE_BASE),
+            Row::companion(DISCARD_BASE, "Disk Discards Base", T::AVERAGE_BASE),
+            Row::companion(FLUSH_BASE, "Disk Flushes Base", T::AVERAGE_BASE),
+        ]
+    }};
+}
+pub(super) use rows;
+
+/// Whether lines with so many numbers tell a counter of these.
+pub(super) fn is_told(id: u32, fields: usize) -> bool {
+    match id {
+        DISCARDS..=SECONDS_PER_DISCARD => fields >= field::WITH_DISCARDS,
+        FLUSHES | SECONDS_PER_FLUSH => fields >= field::WITH_FLUSHES,
+        _ => fields >= field::FEWEST,
+    }
+}
+
+/// What a device did, or several together.
+pub(super) struct Activity {
+    numbers: Numbers,
+    idle: u128,
+    devices: u64,
+    /// The fewest numbers that any of them has.
+    fields: usize,
+}
+
+impl Activity {
+    /// Of no device yet.
+    pub(super) fn none() -> Self {
+        Self { numbers: Numbers::default(), idle: 0, devices: 0, fields: field::WITH_FLUSHES }
+    }
+
+    pub(super) fn of(device: &Device) -> Self {
+        let mut activity = Self::none();
+        activity.add(device);
+        activity
+    }
+
+    pub(super) fn add(&mut self, device: &Device) {
+        for (sum, number) in self.numbers.iter_mut().zip(device.numbers) {
+            *sum = sum.wrapping_add(number);
+        }
+        self.idle += u128::from(device.idle);
+        self.devices += 1;
+        self.fields = self.fields.min(device.fields);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.devices == 0
+    }
+
+    /// Sets all that is wanted. Percentages of several devices are the mean, everything else the sum. What cannot be told
+    /// fails for `reason`.
+    pub(super) fn fill(&self, row: &mut Row<'_>, at: Moments, reason: &Arc<str>) {
+        for id in IDS.filter(|&id| !is_told(id, self.fields) || self.is_empty()) {
+            row.fail(id, reason);
+        }
+        if self.is_empty() || self.fields < field::FEWEST {
+            return;
+        }
+        self.fill_requests(row, at);
+        if self.fields >= field::WITH_DISCARDS {
+            let count = self.of_field(field::DISCARDS);
+            row.set(DISCARDS, count);
+            row.set(MERGED_DISCARDS, self.of_field(field::MERGED_DISCARDS));
+            row.set(DISCARD_BYTES, self.of_field(field::DISCARD_SECTORS).wrapping_mul(SECTOR));
+            row.set_with_base(SECONDS_PER_DISCARD, self.time(field::DISCARD_MS), count);
+        }
+        if self.fields >= field::WITH_FLUSHES {
+            let count = self.of_field(field::FLUSHES);
+            row.set(FLUSHES, count);
+            row.set_with_base(SECONDS_PER_FLUSH, self.time(field::FLUSH_MS), count);
+        }
+    }
+
+    fn fill_requests(&self, row: &mut Row<'_>, at: Moments) {
+        let now = at.system_time.0 as u64;
+        let (read_time, write_time) = (self.time(field::READ_MS), self.time(field::WRITE_MS));
+        let (reads, writes) = (self.of_field(field::READS), self.of_field(field::WRITES));
+        let read_bytes = self.of_field(field::READ_SECTORS).wrapping_mul(SECTOR);
+        let write_bytes = self.of_field(field::WRITE_SECTORS).wrapping_mul(SECTOR);
+        let transfers = reads.wrapping_add(writes);
+        let bytes = read_bytes.wrapping_add(write_bytes);
+        row.set(CURRENT_QUEUE, self.of_field(field::IN_FLIGHT));
+        row.set_with_base(DISK_TIME, self.time(field::BUSY_MS) / self.devices, now);
+        row.set_with_base(READ_TIME, read_time / self.devices, now);
+        row.set_with_base(WRITE_TIME, write_time / self.devices, now);
+        row.set_with_base(IDLE_TIME, (self.idle / u128::from(self.devices)) as u64, now);
+        row.set(QUEUE, self.time(field::QUEUE_MS));
+        row.set(READ_QUEUE, read_time);
+        row.set(WRITE_QUEUE, write_time);
+        row.set_with_base(SECONDS_PER_TRANSFER, read_time.wrapping_add(write_time), transfers);
+        row.set_with_base(SECONDS_PER_READ, read_time, reads);
+        row.set_with_base(SECONDS_PER_WRITE, write_time, writes);
+        row.set(TRANSFERS, transfers);
+        row.set(READS, reads);
+        row.set(WRITES, writes);
+        row.set(BYTES, bytes);
+        row.set(READ_BYTES, read_bytes);
+        row.set(WRITE_BYTES, write_bytes);
+        row.set_with_base(BYTES_PER_TRANSFER, bytes, transfers);
+        row.set_with_base(BYTES_PER_READ, read_bytes, reads);
+        row.set_with_base(BYTES_PER_WRITE, write_bytes, writes);
+        row.set(MERGED_READS, self.of_field(field::MERGED_READS));
+        row.set(MERGED_WRITES, self.of_field(field::MERGED_WRITES));
+    }
+
+    fn of_field(&self, place: usize) -> u64 {
+        self.numbers[place]
+    }
+
+    /// A time of the kernel in 100 ns.
+    fn time(&self, place: usize) -> u64 {
+        self.numbers[place].wrapping_mul(MS)
+    }
+}

@@ -1,0 +1,279 @@
+//! `LogicalDisk`: mounted file systems that hold data.
+
+use std::sync::Arc;
+
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Moments, Provider, Row, Rows};
+
+use super::diskstats::{Diskstats, field};
+use super::io::{self, Activity};
+use super::mount_table::Kind;
+use super::mounts::{Mount, Mounts};
+use crate::ordered::bring;
+use crate::shared::Shared;
+use crate::table::{CounterRow, SetTable};
+
+pub(super) const FREE_SPACE: u32 = 30;
+pub(super) const FREE_MEGABYTES: u32 = 31;
+const SPACE_BASE: u32 = 46;
+
+/// The major number of loop devices.
+const LOOP: u32 = 7;
+
+pub(super) static TABLE: SetTable = SetTable {
+    name: "LogicalDisk",
+    guid: 0x1e329d16c11d5ee7a7d9a8268f48eff6,
+    instance_type: InstanceType::Multiple,
+    help: "Space of mounted file systems that hold data, and input and output of the devices that they lie on.",
+    instances: "One for each file system by its mount point, in the order of /proc/self/mountinfo, then _Total: file systems \
+                on block devices, pools (zfs, btrfs), network file systems, fuse file systems with a device or a remote \
+                source, and whatever is mounted at /. A file system that is mounted at several places counts once, at the \
+                shortest mount point. Those in memory and read-only images (squashfs, iso9660) are in File System only.",
+    total: "Sums over the file systems of this machine, network and loop-mounted ones left out; percentages of time are the \
+            mean over their devices, % Free Space is of the sums. Input and output of file systems whose device the kernel \
+            does not name is missing in it.",
+    counters: io::rows![
+        CounterRow::new(FREE_SPACE, "% Free Space", T::RAW_FRACTION, "%", 0,
+            "statvfs: f_bavail of f_blocks - f_bfree + f_bavail",
+            "Space that anybody may still use, as a part of what anybody could use: root's reserve belongs to neither, so that \
+             this is 100 less the percentage that df shows.").base(SPACE_BASE),
+        CounterRow::new(FREE_MEGABYTES, "Free Megabytes", T::RAWCOUNT, "MB", 0,
+            "statvfs: f_bavail",
+            "Space that anybody may still use, in units of 1,048,576 bytes; root's reserve is not part of it."),
+        CounterRow::companion(SPACE_BASE, "% Free Space Base", T::RAW_BASE),
+    ],
+};
+
+pub(super) struct LogicalDisk {
+    info: Arc<CounterSetInfo>,
+    mounts: Shared<Mounts>,
+    stats: Shared<Diskstats>,
+    disks: Vec<Disk>,
+    total: Arc<InstanceKey>,
+    reasons: Reasons,
+    /// Whether this kernel tells of devices at all.
+    has_stats: bool,
+}
+
+/// What is remembered of a mount.
+struct Disk {
+    mount: u64,
+    key: Arc<InstanceKey>,
+    hint: usize,
+    /// Which device it was on last; `None` before the first time.
+    device: Option<u64>,
+}
+
+struct Reasons {
+    no_device: Arc<str>,
+    broken: Arc<str>,
+    no_size: Arc<str>,
+    no_file: Arc<str>,
+    unread: Arc<str>,
+}
+
+impl LogicalDisk {
+    /// `fields` is how many numbers the lines of `/proc/diskstats` have, where there is this file.
+    pub(super) fn new(mounts: Shared<Mounts>, stats: Shared<Diskstats>, fields: Option<usize>) -> Self {
+        let has_stats = fields.is_some();
+        let fields = fields.map_or(0, |fields| fields.max(field::FEWEST));
+        Self {
+            info: TABLE.info_of(|id| !io::IDS.contains(&id) || io::is_told(id, fields)),
+            mounts,
+            stats,
+            disks: Vec::new(),
+            total: Arc::new(InstanceKey::new("_Total", 0, 0)),
+            reasons: Reasons {
+                no_device: "the file system names no block device that /proc/diskstats counts".into(),
+                broken: "/proc/diskstats: the line of the device is not as expected".into(),
+                no_size: "the file system says that its size is 0".into(),
+                no_file: "/proc/diskstats cannot be read".into(),
+                unread: "a file system of this machine could not be asked for its space".into(),
+            },
+            has_stats,
+        }
+    }
+
+    /// Keeps what is remembered in the order of the mounts.
+    fn follow(&mut self, mounts: &[&Mount]) {
+        let mut changed = false;
+        for (next, mount) in mounts.iter().enumerate() {
+            if !bring(&mut self.disks, next, |disk| disk.mount == mount.number) {
+                let disk = Disk { mount: mount.number, key: Arc::clone(&mount.key), hint: 0, device: None };
+                self.disks.insert(next, disk);
+                changed = true;
+            }
+        }
+        changed |= self.disks.len() > mounts.len();
+        self.disks.truncate(mounts.len());
+        if changed {
+            self.renew_total();
+        }
+    }
+
+    /// Sums over other devices are not to be compared with those before.
+    fn renew_total(&mut self) {
+        self.total = Arc::new(InstanceKey::new("_Total", 0, self.total.identity() + 1));
+    }
+}
+
+fn is_shown(mount: &Mount) -> bool {
+    matches!(mount.kind, Kind::Local | Kind::Remote) || mount.key.name() == "/"
+}
+
+fn is_in_total(mount: &Mount) -> bool {
+    mount.kind != Kind::Remote && mount.device.is_none_or(|(major, _)| major != LOOP)
+}
+
+/// Identity of a file system: the device, and which of those that had its number.
+fn identity_of(major_minor: Option<(u32, u32)>, device: u64) -> u64 {
+    let (major, minor) = major_minor.unwrap_or_default();
+    (u64::from(major) << 40 | u64::from(minor) << 16) ^ device.rotate_left(32)
+}
+
+impl Provider for LogicalDisk {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let at = rows.at();
+        let wants_space = rows.wants_any([FREE_SPACE, FREE_MEGABYTES]);
+        let wants_io = self.has_stats && rows.wants_any(io::IDS);
+        let mounts = self.mounts.clone();
+        mounts.at(at, |mounts| {
+            let wants_total = rows.wants_instance("_Total", 0);
+            if wants_space {
+                mounts.measure(at, |mount| {
+                    is_shown(mount)
+                        && (wants_total && is_in_total(mount)
+                            || rows.wants_instance(mount.key.name(), mount.key.id()))
+                });
+            }
+            if mounts.mounts.iter().filter(|mount| is_shown(mount)).count() != self.disks.len()
+                || mounts
+                    .mounts
+                    .iter()
+                    .filter(|mount| is_shown(mount))
+                    .zip(&self.disks)
+                    .any(|(mount, disk)| mount.number != disk.mount)
+            {
+                let shown: Vec<&Mount> = mounts.mounts.iter().filter(|mount| is_shown(mount)).collect();
+                self.follow(&shown);
+            }
+            let stats = self.stats.clone();
+            let mounts = &mounts.mounts;
+            let filled =
+                wants_io.then(|| stats.at(at, |stats| self.fill(rows, mounts, Some(stats), wants_space)));
+            // Without devices the space can be told all the same.
+            if !matches!(filled, Some(Ok(()))) {
+                self.fill(rows, mounts, None, wants_space);
+            }
+        })
+    }
+}
+
+impl LogicalDisk {
+    fn fill(&mut self, rows: &mut Rows, mounts: &[Mount], stats: Option<&mut Diskstats>, wants_space: bool) {
+        let at = rows.at();
+        let stats = stats.map(|stats| &*stats);
+        let mut all =
+            Sums { activity: Activity::none(), available: 0, usable: 0, is_whole: true, any: false };
+        let mut changed = false;
+        for (mount, disk) in mounts.iter().filter(|mount| is_shown(mount)).zip(&mut self.disks) {
+            let device =
+                stats.zip(mount.device).and_then(|(stats, numbers)| stats.find(numbers, &mut disk.hint));
+            // What a device is, only its counters tell: without them it stays what it was.
+            let identity = match (stats, disk.device) {
+                (None, Some(known)) => known,
+                _ => device.map_or(0, |device| device.identity()),
+            };
+            if disk.device != Some(identity) {
+                changed |= stats.is_some() && disk.device.is_some();
+                disk.device = Some(identity);
+                let identity = identity_of(mount.device.or(Some(mount.line.major_minor)), identity);
+                disk.key = Arc::new(InstanceKey::new(mount.key.name(), 0, identity));
+            }
+            if is_in_total(mount) {
+                all.add(mount, wants_space);
+                if let Some(device) = device {
+                    all.activity.add(device);
+                }
+            }
+            if !rows.wants_instance(disk.key.name(), disk.key.id()) {
+                continue;
+            }
+            let mut row = rows.push(&disk.key);
+            if wants_space {
+                set_space(&mut row, mount, &self.reasons);
+            }
+            match device {
+                Some(device) => Activity::of(device).fill(&mut row, at, &self.reasons.broken),
+                None => {
+                    let reason =
+                        if stats.is_some() { &self.reasons.no_device } else { &self.reasons.no_file };
+                    row.fail_all(io::IDS, reason);
+                }
+            }
+        }
+        if changed {
+            self.renew_total();
+        }
+        if rows.wants_instance("_Total", 0) {
+            let mut row = rows.push(&self.total);
+            all.fill(&mut row, at, stats.is_some(), &self.reasons);
+        }
+    }
+}
+
+fn set_space(row: &mut Row<'_>, mount: &Mount, reasons: &Reasons) {
+    match &mount.space {
+        Ok(space) if space.blocks == 0 => row.fail_all([FREE_SPACE, FREE_MEGABYTES], &reasons.no_size),
+        Ok(space) => set_free(row, space.available_bytes(), space.usable_bytes()),
+        Err(reason) => row.fail_all([FREE_SPACE, FREE_MEGABYTES], reason),
+    }
+}
+
+fn set_free(row: &mut Row<'_>, available: u64, usable: u64) {
+    row.set_with_base(FREE_SPACE, available, usable);
+    row.set(FREE_MEGABYTES, available >> 20);
+}
+
+/// What `_Total` is made of.
+struct Sums {
+    activity: Activity,
+    available: u64,
+    usable: u64,
+    /// Whether no file system failed.
+    is_whole: bool,
+    any: bool,
+}
+
+impl Sums {
+    fn add(&mut self, mount: &Mount, wants_space: bool) {
+        match &mount.space {
+            Ok(space) if wants_space => {
+                self.available = self.available.saturating_add(space.available_bytes());
+                self.usable = self.usable.saturating_add(space.usable_bytes());
+                self.any |= space.blocks > 0;
+            }
+            Ok(_) => {}
+            Err(_) => self.is_whole = false,
+        }
+    }
+
+    fn fill(&self, row: &mut Row<'_>, at: Moments, has_stats: bool, reasons: &Reasons) {
+        if self.any && self.is_whole {
+            set_free(row, self.available, self.usable);
+        } else {
+            let reason = if self.is_whole { &reasons.no_size } else { &reasons.unread };
+            row.fail_all([FREE_SPACE, FREE_MEGABYTES], reason);
+        }
+        let reason = match (has_stats, self.activity.is_empty()) {
+            (false, _) => &reasons.no_file,
+            (true, true) => &reasons.no_device,
+            (true, false) => &reasons.broken,
+        };
+        self.activity.fill(row, at, reason);
+    }
+}

@@ -1,0 +1,336 @@
+//! `/proc/self/mountinfo`: what is mounted where.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::ordered::finished;
+use crate::scan::{lines, number, words};
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) id: u64,
+    pub(super) parent: u64,
+    pub(super) major_minor: (u32, u32),
+    /// The folder of the file system that is mounted; `/` for the whole of it.
+    pub(super) root: PathBuf,
+    pub(super) mount_point: PathBuf,
+    pub(super) fs_type: String,
+    pub(super) source: String,
+    pub(super) is_read_only: bool,
+}
+
+/// What a file system is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The kernel's own tables in the form of files.
+    Pseudo,
+    /// In memory, or laid over others.
+    Memory,
+    /// An image that nothing is written to, always full.
+    Image,
+    /// Data on devices of this machine.
+    Local,
+    /// Data on another machine, or behind a process: asking it may take for ever.
+    Remote,
+}
+
+const PSEUDO: &[&str] = &[
+    "autofs",
+    "binder",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "cpuset",
+    "debugfs",
+    "devpts",
+    "efivarfs",
+    "fusectl",
+    "futexfs",
+    "mqueue",
+    "nsfs",
+    "pipefs",
+    "proc",
+    "pstore",
+    "resctrl",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "smackfs",
+    "sockfs",
+    "sysfs",
+    "tracefs",
+    "usbfs",
+    "functionfs",
+    "gadgetfs",
+    "ibmasmfs",
+    "xenfs",
+];
+const MEMORY: &[&str] = &[
+    "tmpfs",
+    "ramfs",
+    "devtmpfs",
+    "hugetlbfs",
+    "rootfs",
+    "overlay",
+    "aufs",
+    "unionfs",
+    "shiftfs",
+    "ecryptfs",
+];
+const IMAGES: &[&str] = &["squashfs", "iso9660", "udf", "erofs", "cramfs", "romfs"];
+const REMOTE: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "ceph",
+    "afs",
+    "coda",
+    "ncpfs",
+    "lustre",
+    "orangefs",
+    "beegfs",
+    "gpfs",
+    "gfs",
+    "pvfs2",
+    "virtiofs",
+    "vboxsf",
+    "vmhgfs",
+    "prl_fs",
+    "panfs",
+    "glusterfs",
+    "wekafs",
+    "davfs",
+];
+/// Processes that hold data of other machines, without a source from which that could be seen.
+const REMOTE_FUSE: &[&str] = &[
+    "s3fs",
+    "gcsfuse",
+    "goofys",
+    "sshfs",
+    "rclone",
+    "glusterfs",
+    "juicefs",
+    "mfs",
+    "lizardfs",
+    "mergerfs",
+    "blobfuse2",
+];
+/// File systems on devices that they do not name by number.
+const POOLS: &[&str] = &["zfs", "btrfs", "bcachefs"];
+
+impl Line {
+    pub(super) fn kind(&self) -> Kind {
+        let is_in = |list: &[&str]| list.contains(&self.fs_type.as_str());
+        let is_on_device = self.major_minor.0 != 0 || self.source.starts_with("/dev/");
+        if is_in(PSEUDO) {
+            Kind::Pseudo
+        } else if is_in(MEMORY) {
+            Kind::Memory
+        } else if is_in(IMAGES) {
+            Kind::Image
+        } else if is_in(REMOTE) {
+            Kind::Remote
+        } else if let Some(program) =
+            self.fs_type.strip_prefix("fuse").map(|rest| rest.trim_start_matches('.'))
+        {
+            // Also with a device of its own, it is a process that answers, or does not.
+            let holds_data = is_on_device || self.source.contains(':') || REMOTE_FUSE.contains(&program);
+            if holds_data { Kind::Remote } else { Kind::Pseudo }
+        } else if is_on_device || is_in(POOLS) {
+            Kind::Local
+        } else {
+            Kind::Pseudo
+        }
+    }
+}
+
+/// The lines of a table. One that cannot be read, or was cut off, is left out.
+pub(super) fn parse(text: &[u8]) -> Vec<Line> {
+    lines(finished(text).0).filter_map(line).collect()
+}
+
+fn line(text: &[u8]) -> Option<Line> {
+    let mut words = words(text);
+    let id = number(words.next()?)?;
+    let parent = number(words.next()?)?;
+    let device = words.next()?;
+    let colon = device.iter().position(|&byte| byte == b':')?;
+    let part = |digits: &[u8]| number(digits).and_then(|value| u32::try_from(value).ok());
+    let major_minor = (part(&device[..colon])?, part(&device[colon + 1..])?);
+    let root = path(words.next()?);
+    let mount_point = path(words.next()?);
+    let options = words.next()?;
+    words.by_ref().find(|word| *word == b"-")?;
+    let fs_type = String::from_utf8_lossy(&unescape(words.next()?)).into_owned();
+    // An empty source is an empty word.
+    let source = words.next().map(unescape).unwrap_or_default();
+    let source = String::from_utf8_lossy(&source).into_owned();
+    let says_read_only = |options: &[u8]| options.split(|&byte| byte == b',').any(|option| option == b"ro");
+    let is_read_only = says_read_only(options) || words.next().is_some_and(says_read_only);
+    Some(Line { id, parent, major_minor, root, mount_point, fs_type, source, is_read_only })
+}
+
+fn path(word: &[u8]) -> PathBuf {
+    OsString::from_vec(unescape(word)).into()
+}
+
+/// Blanks, tabs, line ends and backslashes are written as `\` and three octal digits.
+fn unescape(word: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+            u8::from_str_radix(digits, 8).ok()
+        });
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    bytes
+}
+
+/// The mounts that a path leads to: those on whose mount point, or above it, something else was mounted later are not.
+pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
+    let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(place, line)| (line.id, place)).collect();
+    let mut latest: HashMap<&Path, usize> = HashMap::new();
+    for (place, line) in lines.iter().enumerate() {
+        latest.insert(&line.mount_point, place);
+    }
+    let lies_on = |line: &Line, other: &Line| {
+        let mut parent = line.parent;
+        // A made table may hold a circle.
+        for _ in 0..lines.len() {
+            if parent == other.id {
+                return true;
+            }
+            match by_id.get(&parent) {
+                Some(&place) if lines[place].parent != parent => parent = lines[place].parent,
+                _ => return false,
+            }
+        }
+        false
+    };
+    let is_reachable = |(place, line): &(usize, &Line)| {
+        line.mount_point.ancestors().all(|folder| match latest.get(folder) {
+            Some(&later) if later > *place => folder != line.mount_point && lies_on(line, &lines[later]),
+            _ => true,
+        })
+    };
+    lines.iter().enumerate().filter(is_reachable).map(|(_, line)| line).collect()
+}
+
+/// Those that hold data or files of somebody: each file system once, at its shortest mount point, in the order of the
+/// table. `is_folder` tells mounted folders from mounted files, which containers have.
+pub(super) fn file_systems(lines: &[Line], is_folder: impl Fn(&Line) -> bool) -> Vec<Line> {
+    let is_root = |line: &Line| line.mount_point == Path::new("/");
+    let mut shortest: HashMap<(u32, u32), (usize, &Line)> = HashMap::new();
+    let mut chosen: Vec<&Line> = Vec::new();
+    let candidates = reachable(lines).into_iter().filter(|line| {
+        // What is mounted at the root is always shown: in a container it is what there is to write on.
+        is_root(line)
+            || line.kind() != Kind::Pseudo
+                && line.fs_type != "devtmpfs"
+                && (line.root == Path::new("/") || is_folder(line))
+    });
+    for line in candidates {
+        let length = line.mount_point.as_os_str().len();
+        match shortest.get_mut(&line.major_minor) {
+            Some((known, _)) if *known <= length => {}
+            Some(known) => *known = (length, line),
+            None => {
+                shortest.insert(line.major_minor, (length, line));
+            }
+        }
+        chosen.push(line);
+    }
+    let kept: HashSet<u64> = shortest.values().map(|(_, line)| line.id).collect();
+    chosen.into_iter().filter(|line| kept.contains(&line.id)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(lines: &[Line]) -> Vec<&str> {
+        lines.iter().map(|line| line.mount_point.to_str().unwrap_or("?")).collect()
+    }
+
+    #[test]
+    fn a_line_with_escapes_and_optional_fields() {
+        let text = b"36 35 98:0 /mnt1 /mnt/my\\040disk\\134x rw,noatime shared:1 master:2 - ext3 /dev/my\\040root rw,errors=continue\n";
+        let lines = parse(text);
+        assert_eq!(lines.len(), 1);
+        let line = &lines[0];
+        assert_eq!((line.id, line.parent, line.major_minor), (36, 35, (98, 0)));
+        assert_eq!(line.mount_point, Path::new("/mnt/my disk\\x"));
+        assert_eq!((line.fs_type.as_str(), line.source.as_str()), ("ext3", "/dev/my root"));
+        assert!(!line.is_read_only);
+        assert_eq!(line.kind(), Kind::Local);
+    }
+
+    #[test]
+    fn broken_lines_are_left_out() {
+        let text = b"\n36\n36 35\n36 35 98 / /a rw - ext4 /dev/a rw\n36 35 98:x / /a rw - ext4 a rw\n1 2 3:4 / /b rw\n\
+            1 2 99999999999:4 / /b rw - ext4 b rw\n5 2 3:4 / /c rw - ext4 /dev/c rw\n6 2 3:5 / /d rw - ext4 /de";
+        assert_eq!(points(&parse(text)), ["/c"]);
+        assert_eq!(unescape(b"a\\0"), b"a\\0");
+        assert_eq!(unescape(b"a\\777"), b"a\\777");
+        assert_eq!(unescape(b"a\\+12"), b"a\\+12");
+    }
+
+    #[test]
+    fn what_was_mounted_over_is_out_of_reach() {
+        let text = b"22 27 0:21 / /proc rw - proc proc rw\n\
+            27 1 254:0 / / rw - ext4 /dev/vda rw\n\
+            30 27 8:1 / /mnt/a rw - ext4 /dev/sda1 rw\n\
+            31 27 8:2 / /b rw - ext4 /dev/sda2 rw\n\
+            32 27 8:3 / /b rw - ext4 /dev/sda3 rw\n\
+            33 27 8:4 / /mnt rw - ext4 /dev/sda4 rw\n\
+            34 33 8:5 / /mnt/c rw - ext4 /dev/sda5 rw\n";
+        let lines = parse(text);
+        let reached: Vec<u64> = reachable(&lines).iter().map(|line| line.id).collect();
+        assert_eq!(reached, [22, 27, 32, 33, 34]);
+    }
+
+    #[test]
+    fn a_circle_of_parents_ends() {
+        let lines = parse(
+            b"1 2 8:1 / /a/b rw - ext4 x rw\n2 1 8:2 / /a/b/c rw - ext4 x rw\n9 8 8:3 / /a rw - ext4 x rw\n",
+        );
+        assert_eq!(reachable(&lines).len(), 1);
+    }
+
+    #[test]
+    fn each_file_system_once() {
+        let text = b"27 1 0:50 / / rw - overlay overlay rw\n\
+            28 27 0:6 / /dev rw - devtmpfs udev rw\n\
+            29 27 0:23 / /dev/shm rw - tmpfs tmpfs rw\n\
+            40 27 8:1 /containers/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n\
+            41 27 8:1 /data /srv/data rw - ext4 /dev/sda1 rw\n\
+            42 27 8:1 /data /srv/d rw - ext4 /dev/sda1 rw\n\
+            43 27 0:60 / /nfs rw - nfs4 server:/export rw\n\
+            44 27 0:61 / /run/user/1/gvfs rw - fuse.gvfsd-fuse gvfsd-fuse rw\n\
+            45 27 8:17 / /win rw - fuseblk /dev/sdb1 rw\n\
+            46 27 0:62 / /home rw - btrfs /dev/sdc1 rw\n\
+            47 27 7:1 / /snap/x/1 ro - squashfs /dev/loop1 ro\n\
+            48 27 0:63 / /tank rw - zfs tank rw\n\
+            49 27 0:64 / /auto rw - autofs systemd-1 rw\n";
+        let chosen = file_systems(&parse(text), |line| line.mount_point != Path::new("/etc/hosts"));
+        assert_eq!(
+            points(&chosen),
+            ["/", "/dev/shm", "/srv/d", "/nfs", "/win", "/home", "/snap/x/1", "/tank"]
+        );
+        let kinds: Vec<Kind> = chosen.iter().map(Line::kind).collect();
+        use Kind::*;
+        assert_eq!(kinds, [Memory, Memory, Local, Remote, Remote, Local, Image, Local]);
+        assert!(chosen[6].is_read_only && !chosen[2].is_read_only);
+    }
+}

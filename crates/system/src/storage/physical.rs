@@ -1,0 +1,74 @@
+//! `PhysicalDisk`: whole disks.
+
+use std::sync::Arc;
+
+use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+
+use super::diskstats::Diskstats;
+use super::io::{self, Activity};
+use crate::shared::Shared;
+use crate::table::SetTable;
+
+pub(super) static TABLE: SetTable = SetTable {
+    name: "PhysicalDisk",
+    guid: 0xa34e08006dd357e38f603371e4b05eb0,
+    instance_type: InstanceType::Multiple,
+    help: "Input and output of whole disks, as the kernel counts it for block devices.",
+    instances: "One for each disk under the kernel's name (sda, nvme0n1, vda, mmcblk0), in the kernel's order, then _Total. \
+                Partitions, loop, ram, zram, dm, md, drbd and bcache devices, optical and floppy drives, boot areas of \
+                memory cards, hidden paths of a multipath disk, and nbd devices that were never used are left out; what \
+                is mounted from them is in LogicalDisk. A disk that was replaced or whose counters started anew is \
+                another instance.",
+    total: "Percentages are the mean over the disks (floor of the raw values' mean), everything else their sum; averages by \
+            transfer are made from summed times, bytes and transfers.",
+    counters: io::rows![],
+};
+
+pub(super) struct PhysicalDisk {
+    info: Arc<CounterSetInfo>,
+    stats: Shared<Diskstats>,
+    total: Arc<InstanceKey>,
+    broken: Arc<str>,
+    no_disk: Arc<str>,
+}
+
+impl PhysicalDisk {
+    /// `fields` is how many numbers this kernel's lines have.
+    pub(super) fn new(stats: Shared<Diskstats>, fields: usize) -> Self {
+        Self {
+            // A file whose lines are too short now is not the kernel's last word.
+            info: TABLE.info_of(|id| io::is_told(id, fields.max(super::diskstats::field::FEWEST))),
+            stats,
+            total: Arc::new(InstanceKey::new("_Total", 0, 0)),
+            broken: "/proc/diskstats: the line of the device is not as expected".into(),
+            no_disk: "/proc/diskstats: there is no disk".into(),
+        }
+    }
+}
+
+impl Provider for PhysicalDisk {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let at = rows.at();
+        self.stats.at(at, |stats| {
+            let mut all = Activity::none();
+            for device in stats.devices.iter().filter(|device| device.is_shown()) {
+                all.add(device);
+                if rows.wants_instance(device.key.name(), device.key.id()) {
+                    Activity::of(device).fill(&mut rows.push(&device.key), at, &self.broken);
+                }
+            }
+            if self.total.identity() != stats.generation {
+                self.total = Arc::new(InstanceKey::new("_Total", 0, stats.generation));
+            }
+            if rows.wants_instance("_Total", 0) {
+                let reason = if all.is_empty() { &self.no_disk } else { &self.broken };
+                all.fill(&mut rows.push(&self.total), at, reason);
+            }
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Made machines for tests: folders in the place of /proc and /sys.
+
+use std::fs;
+use std::path::Path;
+
+use tachograph_counters::RawValue;
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::{FREQUENCY, Moments, Provider, Rows};
+use tempfile::TempDir;
+
+use crate::Roots;
+
+/// A machine whose files are made: 100 ticks a second, pages of 4,096 bytes.
+pub(crate) struct Machine {
+    folder: TempDir,
+    pub(crate) roots: Roots,
+}
+
+impl Machine {
+    /// A machine with these files, such as `("proc/stat", "cpu 1 2")`.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = Roots {
+            proc: folder.path().join("proc"),
+            sys: folder.path().join("sys"),
+            ticks_per_second: 100,
+            page_bytes: 4096,
+        };
+        let machine = Self { folder, roots };
+        for (path, content) in files {
+            machine.write(path, content);
+        }
+        machine
+    }
+
+    /// Writes a file in place: who has it open sees the new content.
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, content).expect("written");
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.path(path);
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("removed");
+    }
+
+    pub(crate) fn path(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join(Path::new(path))
+    }
+}
+
+/// A moment, in seconds since the start of the machine; that was at 2026-01-01 00:00:00 UTC.
+pub(crate) fn at(seconds: i64) -> Moments {
+    let ticks = seconds * FREQUENCY;
+    let time = FileTime(134_116_992_000_000_000 + ticks);
+    Moments { ticks, system_time: time, wall: time }
+}
+
+/// Everything that a provider tells at a moment.
+pub(crate) fn collect(provider: &mut dyn Provider, moment: Moments) -> Rows {
+    let mut rows = Rows::of_everything(provider.info().clone());
+    rows.clear(moment);
+    provider.collect(&mut rows).expect("collected");
+    rows
+}
+
+/// The names of all rows (`parent/name`), in order.
+pub(crate) fn names(rows: &Rows) -> Vec<&str> {
+    rows.instances().iter().map(|instance| instance.full_name()).collect()
+}
+
+/// The raw value of a counter of the first instance of this name.
+pub(crate) fn value(rows: &Rows, instance: &str, id: u32) -> RawValue {
+    let row = names(rows).iter().position(|name| *name == instance);
+    let row = row.unwrap_or_else(|| panic!("no instance {instance:?} in {:?}", names(rows)));
+    let column = rows.column(id).unwrap_or_else(|| panic!("no counter {id}"));
+    rows.values(row)[column]
+}
+
+/// As [`value`], the number alone, which must be good.
+pub(crate) fn first(rows: &Rows, instance: &str, id: u32) -> i64 {
+    let raw = value(rows, instance, id);
+    assert!(raw.status.is_good(), "{instance} {id}: {}", raw.status);
+    raw.first
+}
