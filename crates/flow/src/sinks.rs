@@ -1,12 +1,18 @@
 //! Where samples end: statistics, logs, text, JSON.
 
 mod json;
+mod late;
+mod live_json;
+mod live_values;
 mod log;
 mod report;
 mod statistics;
 mod text;
 
 pub use json::JsonSink;
+pub use late::LateInstances;
+pub use live_json::LiveJsonSink;
+pub use live_values::{LiveGroupValues, LiveValues};
 pub use log::LogSink;
 pub use report::{StatisticsRecord, write_statistics_csv, write_statistics_json};
 pub use statistics::{StatisticsOptions, StatisticsRow, StatisticsSink};
@@ -24,10 +30,13 @@ use crate::union::{ScannedGroup, UnionScan};
 /// Formats the groups of a union sample after sample, into one cell per column: every counter of every instance that
 /// occurs anywhere, in the order of the union.
 ///
-/// Pairs by name, as Windows does when it writes text: a `#n` that was renumbered is paired with its predecessor.
+/// Pairs by name, as Windows does when it writes text: a `#n` that was renumbered is paired with its predecessor. Over a
+/// live source ([`Formatter::live`]) it pairs by identity too.
 struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
+    /// Over a live source: the instances that came after the scan.
+    late: Option<LateInstances>,
 }
 
 struct FormattedGroup {
@@ -40,12 +49,22 @@ struct FormattedGroup {
     /// For each column of a sample's group, its place among the scanned columns.
     columns: Vec<usize>,
     instances: tachograph_counters::set::Instances,
-    /// For each row of a sample's group, its first cell.
+    /// For each row of a sample's group, its first cell, or [`NO_CELL`].
     rows: Vec<usize>,
     /// By cell of the group: the raw value before.
     previous: Vec<Option<RawValue>>,
+    /// By scanned instance: what was behind its name in the sample before.
+    identities: Vec<u64>,
     /// When the group's machine was started, or 0.
     boot_time: i64,
+}
+
+/// In place of a row's first cell: the instance came after the scan, so that it has no column.
+const NO_CELL: usize = usize::MAX;
+
+/// Whether two identities are of different processes, threads or devices; 0 is unknown and differs from nothing.
+fn are_different(before: u64, now: u64) -> bool {
+    before != 0 && now != 0 && before != now
 }
 
 /// A column of text output.
@@ -73,13 +92,23 @@ impl Formatter {
                     instances: Default::default(),
                     rows: Vec::new(),
                     previous: vec![None; count],
+                    identities: vec![0; scanned.instances.len()],
                     boot_time: 0,
                 };
                 first += count;
                 group
             })
             .collect();
-        Self { groups, cells: vec![None; first] }
+        Self { groups, cells: vec![None; first], late: None }
+    }
+
+    /// For samples of a live source: a name behind which there is another process now makes no pair, and instances that
+    /// came after the scan are noted and left out.
+    fn live(&mut self) -> LateInstances {
+        let late = LateInstances::default();
+        late.note_known(self.groups.iter().map(|group| &group.scanned));
+        self.late = Some(late.clone());
+        late
     }
 
     fn columns(&self) -> impl Iterator<Item = FormattedColumn<'_>> {
@@ -108,22 +137,28 @@ impl Formatter {
                     formatted.previous.fill(None);
                 }
             }
-            formatted.format(group, &mut self.cells);
+            formatted.format(group, self.late.as_ref(), &mut self.cells);
         }
         &self.cells
     }
 }
 
 impl FormattedGroup {
-    fn format(&mut self, group: &Group, cells: &mut [Option<f64>]) {
+    fn format(&mut self, group: &Group, late: Option<&LateInstances>, cells: &mut [Option<f64>]) {
         if !Arc::ptr_eq(&self.set, &group.set) {
             self.take_columns(group);
         }
         if !Arc::ptr_eq(&self.instances, &group.instances) {
-            self.take_rows(group);
+            self.take_rows(group, late);
+        }
+        if late.is_some() {
+            self.part_strangers(group);
         }
         let options = FormatOptions::default();
         for (&row, values) in self.rows.iter().zip(group.rows()) {
+            if row == NO_CELL {
+                continue;
+            }
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let at = row + column;
                 if raw.status == Status::NO_INSTANCE {
@@ -159,21 +194,43 @@ impl FormattedGroup {
         self.rows.clear();
     }
 
-    fn take_rows(&mut self, group: &Group) {
+    fn take_rows(&mut self, group: &Group, late: Option<&LateInstances>) {
         let width = self.scanned.set.counters.len();
         let before = std::mem::take(&mut self.rows);
         self.instances = Arc::clone(&group.instances);
-        self.rows = group
-            .instances
-            .iter()
-            .map(|instance| self.first + self.scanned.place_of(instance).unwrap_or_default() * width)
-            .collect();
+        let first_cell =
+            |instance: &Arc<tachograph_counters::set::Instance>| match self.scanned.place_of(instance) {
+                Some(place) => self.first + place * width,
+                None => {
+                    if let Some(late) = late {
+                        late.note(&self.scanned.set, instance);
+                    }
+                    NO_CELL
+                }
+            };
+        self.rows = group.instances.iter().map(first_cell).collect();
         // What went away has no value before when it comes back.
         let mut now = self.rows.clone();
         now.sort_unstable();
-        for gone in before.into_iter().filter(|row| now.binary_search(row).is_err()) {
+        let is_gone = |row: &usize| *row != NO_CELL && now.binary_search(row).is_err();
+        for gone in before.into_iter().filter(is_gone) {
             let at = gone - self.first;
             self.previous[at..at + width].fill(None);
+        }
+    }
+
+    /// Forgets the values before of names that have passed to another process.
+    fn part_strangers(&mut self, group: &Group) {
+        let width = self.scanned.set.counters.len().max(1);
+        for (&row, &identity) in self.rows.iter().zip(&group.identities) {
+            if row == NO_CELL {
+                continue;
+            }
+            let at = row - self.first;
+            let before = std::mem::replace(&mut self.identities[at / width], identity);
+            if are_different(before, identity) {
+                self.previous[at..at + width].fill(None);
+            }
         }
     }
 }

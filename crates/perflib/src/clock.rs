@@ -36,7 +36,8 @@ impl Clock {
     pub fn of_this_machine() -> Self {
         Self::new(|| {
             let ticks = units(clock_gettime(ClockId::Boottime));
-            let wall = FileTime(FileTime::UNIX_EPOCH.0.saturating_add(units(clock_gettime(ClockId::Realtime))));
+            let wall =
+                FileTime(FileTime::UNIX_EPOCH.0.saturating_add(units(clock_gettime(ClockId::Realtime))));
             (ticks, wall)
         })
     }

@@ -47,4 +47,3 @@ impl InstanceFilter {
                     || self.before_index.as_ref().is_some_and(|pattern| pattern.matches(name)))
     }
 }
-

@@ -67,7 +67,8 @@ impl Numbering {
         let mut places = vec![usize::MAX; keys.len()];
         for (key, place) in keys.iter().zip(&mut places) {
             let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
-            let is_it = |slot: &Slot| slot.seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key);
+            let is_it =
+                |slot: &Slot| slot.seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key);
             if let Some(known) = slots.iter().position(is_it) {
                 slots[known].seen = generation;
                 *place = known;
@@ -85,7 +86,11 @@ impl Numbering {
                 let place = free.unwrap_or(slots.len());
                 let instance = self.table.intern(key.parent(), key.name(), place as u32);
                 let slot = Slot { key: Arc::clone(key), instance, seen: generation };
-                if place < slots.len() { slots[place] = slot } else { slots.push(slot) }
+                if place < slots.len() {
+                    slots[place] = slot
+                } else {
+                    slots.push(slot)
+                }
                 place
             };
             self.building.push(Arc::clone(&slots[place].instance));

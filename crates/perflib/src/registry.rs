@@ -84,7 +84,8 @@ impl Registry {
 
     fn add(&mut self, info: Arc<CounterSetInfo>, host: Host) -> Result<(), ErrorCode> {
         info.check()?;
-        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name)) {
+        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
+        {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
         self.entries.push(Arc::new(Entry { info, host: Mutex::new(host) }));
@@ -114,12 +115,7 @@ impl Registry {
     /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set, and what the request itself can answer:
     /// [`ErrorCode::ITEM_ID_NOT_FOUND`], [`ErrorCode::RESOURCE_LANG_NOT_FOUND`].
     #[doc(alias = "PerfQueryCounterSetRegistrationInfo")]
-    pub fn registration_info(
-        &self,
-        set: Guid,
-        request: Request,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ErrorCode> {
+    pub fn registration_info(&self, set: Guid, request: Request, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
         crate::registration::encode(&self.entry(set)?.info, request, out)
     }
 
@@ -170,6 +166,9 @@ pub(crate) fn instances_of(entry: &Entry, at: crate::Moments) -> Result<Vec<Arc<
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.counter_sets().map(|info| &info.name).collect();
-        f.debug_struct("Registry").field("machine", &self.machine).field("sets", &names).finish_non_exhaustive()
+        f.debug_struct("Registry")
+            .field("machine", &self.machine)
+            .field("sets", &names)
+            .finish_non_exhaustive()
     }
 }

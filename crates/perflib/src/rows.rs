@@ -294,8 +294,7 @@ impl Row<'_> {
     pub fn fail(&mut self, id: u32, reason: &Arc<str>) {
         let Some(column) = self.rows.column(id) else { return };
         self.rows.values[self.start + column] = RawValue::error(Status::CSTATUS_INVALID_DATA);
-        let known =
-            |trouble: &&mut Trouble| trouble.counter_id == id && Arc::ptr_eq(&trouble.reason, reason);
+        let known = |trouble: &&mut Trouble| trouble.counter_id == id && Arc::ptr_eq(&trouble.reason, reason);
         if let Some(trouble) = self.rows.troubles.iter_mut().find(known) {
             trouble.count += 1;
             return;

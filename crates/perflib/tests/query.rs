@@ -177,7 +177,8 @@ fn a_path_brings_its_companions_an_identifier_does_not() {
     let (registry, _seen) = made();
     let registry = Arc::new(registry);
     let path = |text: &str| PathPattern::parse(text).expect("a path");
-    let ids = |query: &Query| -> Vec<_> { query.identifiers().iter().map(|added| added.counter_id).collect() };
+    let ids =
+        |query: &Query| -> Vec<_> { query.identifiers().iter().map(|added| added.counter_id).collect() };
 
     let mut query = Query::open(&registry, None).expect("this machine");
     assert_eq!(query.add_path(&path(r"\disk(sda#1)\bytes/read")).len(), 1);

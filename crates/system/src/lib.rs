@@ -52,17 +52,10 @@ pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
 
 /// The tables of all sets.
 fn tables() -> impl Iterator<Item = &'static SetTable> {
-    [
-        processor::TABLES,
-        memory::TABLES,
-        storage::TABLES,
-        network::TABLES,
-        process::TABLES,
-        kernel::TABLES,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+    [processor::TABLES, memory::TABLES, storage::TABLES, network::TABLES, process::TABLES, kernel::TABLES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// When this machine was started, UTC, to the second: the same however often it is asked, as long as the clock is not

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
-use tachograph_perflib::registration::{
-    Aggregate, Attributes, CounterInfo, CounterSetInfo, InstanceType,
-};
 use tachograph_perflib::Guid;
+use tachograph_perflib::registration::{Aggregate, Attributes, CounterInfo, CounterSetInfo, InstanceType};
 
 /// The provider of all sets of this crate.
 const PROVIDER: Guid = Guid::from_u128(0x7993e3b6ed165ec796fd8282c5c66496);

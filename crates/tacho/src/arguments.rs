@@ -1,6 +1,11 @@
-//! The command line: clap's definition, and the step before it that understands Windows' form of options.
+//! The command line: clap's definition, and the [step before it](windows_form) that understands Windows' form of options.
 
-use std::ffi::OsString;
+mod interval;
+mod list;
+mod query;
+mod record;
+pub(crate) mod windows;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,45 +14,35 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
 
-use crate::failure::Failure;
-use crate::{path_file, settings};
+pub(crate) use interval::parse_interval;
+pub(crate) use list::{ListArguments, ListFormat};
+pub(crate) use query::{QueryArguments, QueryFormat};
+pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
+pub(crate) use windows::windows_form;
 
-/// Opens Windows performance logs (.blg) and PDH's CSV and TSV on any machine: what is in them, right averages,
-/// conversion, and salvage.
+use crate::failure::Failure;
+use crate::path_file;
+
+/// Performance counters as Windows defines them: shows and records those of this machine, and opens Windows'
+/// performance logs (.blg) and PDH's CSV and TSV on any machine.
+///
+/// Without a command: five samples of the default counters, a second apart.
 #[derive(Debug, Parser)]
 #[command(name = "tacho", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(ListArguments),
+    Query(QueryArguments),
+    Record(RecordArguments),
     Stats(StatsArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
-}
-
-/// Show what logs hold: machines, time range, samples, counter sets with counters, instances and types.
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// Logs: .blg, .csv or .tsv, told by their content.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Output: text for people, or JSON.
-    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
-    pub(crate) format: ListFormat,
-}
-
-/// Formats of `list`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
-    /// For people.
-    Table,
-    /// One array, an object per log.
-    Json,
 }
 
 /// Last, average, minimum, maximum and percentiles of every counter. Averages are made from raw values by each counter
@@ -222,7 +217,8 @@ impl SelectionArguments {
     }
 }
 
-fn has_log_extension(file: &Path) -> bool {
+/// Whether a name is that of a log, by its extension.
+pub(crate) fn has_log_extension(file: &Path) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
         ["blg", "csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
     })
@@ -234,97 +230,9 @@ fn parse_time(option: &str, text: &Option<String>) -> Result<Option<TimeArgument
         .transpose()
 }
 
-/// Options of more than one letter behind one hyphen, as Windows' tools have them.
-const WINDOWS_OPTIONS: [(&str, &str); 2] = [("-cf", "--counter-file"), ("-config", "--config")];
-
-/// Rewrites Windows' forms into clap's: `-cf`, `-config` (with the file's options put in its place), `/?`, and times of
-/// several words (`-b 2/19/2013 6:50:17 PM`).
-pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Failure> {
-    let mut rewritten: Vec<OsString> = Vec::new();
-    let mut given: std::collections::VecDeque<OsString> = arguments.collect();
-    let mut settings_files = 0;
-    while let Some(argument) = given.pop_front() {
-        let Some(text) = argument.to_str() else {
-            rewritten.push(argument);
-            continue;
-        };
-        if text == "--" {
-            rewritten.push(argument);
-            rewritten.extend(given);
-            break;
-        }
-        if text == "/?" {
-            rewritten.push("--help".into());
-            continue;
-        }
-        if text == "-config" || text == "--config" {
-            let Some(file) = given.pop_front() else {
-                return Err(Failure::usage("-config needs the name of a file"));
-            };
-            settings_files += 1;
-            if settings_files > 16 {
-                return Err(Failure::usage("-config: settings files refer to each other without end"));
-            }
-            for setting in settings::read(Path::new(&file))?.into_iter().rev() {
-                given.push_front(setting.into());
-            }
-            continue;
-        }
-        if let Some((_, long)) = WINDOWS_OPTIONS.iter().find(|(short, _)| *short == text) {
-            rewritten.push((*long).into());
-            continue;
-        }
-        let is_time = matches!(text, "-b" | "-e" | "--begin" | "--end");
-        rewritten.push(argument);
-        if is_time && let Some(first) = given.pop_front() {
-            let mut time = first;
-            while given.front().and_then(|next| next.to_str()).is_some_and(continues_time) {
-                time.push(" ");
-                time.extend(given.pop_front());
-            }
-            rewritten.push(time);
-        }
-    }
-    Ok(rewritten)
-}
-
-/// Whether a word belongs to the time before it: `6:50:17`, `PM`.
-fn continues_time(word: &str) -> bool {
-    let is_clock = word.contains(':') && word.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
-    is_clock || word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rewritten(arguments: &[&str]) -> Vec<String> {
-        let words = arguments.iter().map(OsString::from);
-        let rewritten = windows_form(words).expect("no settings file");
-        rewritten.into_iter().map(|word| word.into_string().expect("UTF-8")).collect()
-    }
-
-    #[test]
-    fn windows_options_and_times_of_several_words() {
-        assert_eq!(
-            rewritten(&[
-                "tacho",
-                "relog",
-                "a.blg",
-                "-cf",
-                "x",
-                "-b",
-                "2/19/2013",
-                "6:50:17",
-                "PM",
-                "-e",
-                "x"
-            ]),
-            ["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"]
-        );
-        assert_eq!(rewritten(&["tacho", "/?"]), ["tacho", "--help"]);
-        assert_eq!(rewritten(&["tacho", "list", "--", "-cf"]), ["tacho", "list", "--", "-cf"]);
-    }
 
     #[test]
     fn the_definition_is_sound() {

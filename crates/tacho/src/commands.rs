@@ -3,6 +3,9 @@
 mod append;
 pub(crate) mod check;
 pub(crate) mod list;
+pub(crate) mod overview;
+pub(crate) mod query;
+pub(crate) mod record;
 pub(crate) mod relog;
 pub(crate) mod stats;
 

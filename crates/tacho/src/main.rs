@@ -1,8 +1,9 @@
-//! `tacho`: performance logs on the command line.
+//! `tacho`: performance counters and their logs on the command line.
 
 mod arguments;
 mod commands;
 mod failure;
+mod live;
 mod output;
 mod path_file;
 mod progress;
@@ -23,10 +24,13 @@ fn main() -> ExitCode {
     // clap prints help and usage errors itself, and leaves with 0 or 2.
     let arguments = Arguments::parse_from(arguments);
     let outcome = match arguments.command {
-        Command::List(list) => commands::list::run(&list),
-        Command::Stats(stats) => commands::stats::run(&stats),
-        Command::Relog(relog) => commands::relog::run(&relog),
-        Command::Check(check) => commands::check::run(&check),
+        None => commands::overview::run(),
+        Some(Command::List(list)) => commands::list::run(&list),
+        Some(Command::Query(query)) => commands::query::run(&query),
+        Some(Command::Record(record)) => commands::record::run(&record),
+        Some(Command::Stats(stats)) => commands::stats::run(&stats),
+        Some(Command::Relog(relog)) => commands::relog::run(&relog),
+        Some(Command::Check(check)) => commands::check::run(&check),
     };
     match outcome {
         Ok(status) => status,

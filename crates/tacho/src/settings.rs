@@ -4,28 +4,9 @@ use std::path::Path;
 
 use tachograph_counters::wildcard::Pattern;
 
+use crate::arguments::windows::{Takes, takes, with_hyphens};
 use crate::failure::Failure;
 use crate::path_file::{read_text, unquoted};
-
-/// Options whose value is a line each; every other one is a switch.
-const WITH_VALUE: [&str; 16] = [
-    "c",
-    "counter",
-    "cf",
-    "counter-file",
-    "b",
-    "begin",
-    "e",
-    "end",
-    "f",
-    "format",
-    "o",
-    "output",
-    "t",
-    "every",
-    "across",
-    "config",
-];
 
 /// The options of a settings file as arguments. `[-i]` holds input files.
 pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
@@ -39,9 +20,8 @@ pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
         }
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             let name = name.trim().trim_start_matches(['-', '/']).to_ascii_lowercase();
-            if name != "i" && !WITH_VALUE.contains(&name.as_str()) {
-                let hyphens = if name.len() == 1 { "-" } else { "--" };
-                arguments.push(format!("{hyphens}{name}"));
+            if name != "i" && takes(&name) != Takes::Value {
+                arguments.push(with_hyphens(&name));
             }
             option = Some(name);
             continue;
@@ -51,12 +31,11 @@ pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
             Some("i") => inputs(&value, &mut arguments),
             // As one word, since what follows a bare -c are further paths.
             Some("c" | "counter") => arguments.push(format!("--counter={value}")),
-            Some(name) if WITH_VALUE.contains(&name) => {
-                let hyphens =
-                    if matches!(name.len(), 1) || matches!(name, "cf" | "config") { "-" } else { "--" };
-                arguments.push(format!("{hyphens}{name}"));
+            Some(name) if takes(name) == Takes::Value => {
+                arguments.push(with_hyphens(name));
                 arguments.push(value);
             }
+            Some(name) if takes(name) != Takes::Nothing => arguments.push(value),
             Some(name) => {
                 return Err(Failure::usage(format!(
                     "{}, line {}: [{name}] takes no value",

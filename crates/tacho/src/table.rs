@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::iter;
 
+use tachograph_counters::CounterType;
 use unicode_width::UnicodeWidthStr;
 
 /// Writes a table without lines, whose columns from `first_number` on are numbers, set to the right.
@@ -101,6 +102,17 @@ pub(crate) fn number(value: f64) -> String {
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     format!("{value:.3e}")
+}
+
+/// A value as people read it: `-` where there is none, hexadecimal where the counter is.
+pub(crate) fn value(counter_type: CounterType, value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if counter_type.is_hexadecimal() && value.fract() == 0.0 => {
+            format!("{:#x}", value as i64)
+        }
+        Some(value) => number(value),
+    }
 }
 
 /// `1 sample`, `1,234 samples`.

@@ -7,19 +7,45 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of ours, lowest floor first, with the crates of ours that it may use.
-const ARROWS: [(&str, &[&str]); 4] = [
+const ARROWS: [(&str, &[&str]); 6] = [
     ("tachograph-counters", &[]),
+    ("tachograph-perflib", &["tachograph-counters"]),
+    ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-logs", &["tachograph-counters"]),
-    ("tachograph-flow", &["tachograph-counters", "tachograph-logs"]),
-    ("tachograph", &["tachograph-counters", "tachograph-logs", "tachograph-flow"]),
+    ("tachograph-flow", &["tachograph-counters", "tachograph-perflib", "tachograph-logs"]),
+    (
+        "tachograph",
+        &[
+            "tachograph-counters",
+            "tachograph-perflib",
+            "tachograph-system",
+            "tachograph-logs",
+            "tachograph-flow",
+        ],
+    ),
 ];
 
 /// All that each of them takes from elsewhere (tests apart).
-const FROM_ELSEWHERE: [(&str, &[&str]); 4] = [
+const FROM_ELSEWHERE: [(&str, &[&str]); 6] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
+    ("tachograph-perflib", &["rustix", "uuid", "zerocopy"]),
+    ("tachograph-system", &["rustix"]),
     ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
-    ("tachograph", &["clap", "ctrlc", "encoding_rs", "indicatif", "serde", "serde_json", "unicode-width"]),
+    (
+        "tachograph",
+        &[
+            "clap",
+            "ctrlc",
+            "encoding_rs",
+            "indicatif",
+            "jiff",
+            "rustix",
+            "serde",
+            "serde_json",
+            "unicode-width",
+        ],
+    ),
 ];
 
 struct Package {

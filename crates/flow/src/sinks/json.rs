@@ -1,8 +1,10 @@
 //! Writing JSON, one line per sample.
 
 use std::collections::HashSet;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io;
 
+use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 
 use super::Formatter;
@@ -16,12 +18,44 @@ use crate::{FlowError, Sink};
 pub struct JsonSink<W> {
     out: W,
     formatter: Formatter,
-    /// For each column its key as JSON; empty for a repetition of an earlier column, since a key stands once.
+    /// For each column its key as JSON, with the colon; empty for a repetition of an earlier column, since a key stands once.
     keys: Vec<String>,
-    line: String,
+    line: Line,
 }
 
-impl<W: Write> JsonSink<W> {
+/// A line in the making: the object of one sample.
+#[derive(Default)]
+pub(super) struct Line {
+    text: String,
+    has_values: bool,
+}
+
+impl Line {
+    /// Begins the object of a sample.
+    pub(super) fn begin(&mut self, at: Moment) {
+        self.text.clear();
+        self.has_values = false;
+        // Writing into a String cannot fail.
+        let _ = write!(self.text, "{{\"time\":\"{at}\",\"values\":{{");
+    }
+
+    /// Adds a value under a key, whose parts together are the key as JSON has it, with its colon.
+    pub(super) fn value<const PARTS: usize>(&mut self, key: [&str; PARTS], value: Option<f64>) {
+        if std::mem::replace(&mut self.has_values, true) {
+            self.text.push(',');
+        }
+        key.iter().for_each(|part| self.text.push_str(part));
+        super::report::push_number(&mut self.text, value);
+    }
+
+    /// Ends the object, and writes it as a whole.
+    pub(super) fn end(&mut self, out: &mut impl io::Write) -> io::Result<()> {
+        self.text.push_str("}}\n");
+        out.write_all(self.text.as_bytes())
+    }
+}
+
+impl<W: io::Write> JsonSink<W> {
     /// A sink for the columns of a scan.
     pub fn new(out: W, scan: &UnionScan) -> Self {
         let formatter = Formatter::new(scan);
@@ -38,33 +72,28 @@ impl<W: Write> JsonSink<W> {
                     column.instance.label().to_owned(),
                     column.counter.name.to_lowercase(),
                 );
-                if seen.insert(key) { serde_json::Value::String(path).to_string() } else { String::new() }
+                if seen.insert(key) {
+                    serde_json::Value::String(path).to_string() + ":"
+                } else {
+                    String::new()
+                }
             })
             .collect();
-        Self { out, formatter, keys, line: String::new() }
+        Self { out, formatter, keys, line: Line::default() }
     }
 }
 
-impl<W: Write> Sink for JsonSink<W> {
+impl<W: io::Write> Sink for JsonSink<W> {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let cells = self.formatter.format(sample);
         if sample.is_baseline {
             return Ok(());
         }
-        self.line.clear();
-        self.line.push_str("{\"time\":\"");
-        self.line.push_str(&sample.at.rfc3339());
-        self.line.push_str("\",\"values\":{");
-        let mut separator = "";
+        self.line.begin(sample.at);
         for (cell, key) in cells.iter().zip(&self.keys).filter(|(_, key)| !key.is_empty()) {
-            self.line.push_str(separator);
-            separator = ",";
-            self.line.push_str(key);
-            self.line.push(':');
-            super::report::push_number(&mut self.line, *cell);
+            self.line.value([key], *cell);
         }
-        self.line.push_str("}}\n");
-        self.out.write_all(self.line.as_bytes()).map_err(FlowError::Output)
+        self.line.end(&mut self.out).map_err(FlowError::Output)
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {

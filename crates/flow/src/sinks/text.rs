@@ -1,13 +1,13 @@
 //! Writing CSV and TSV.
 
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::Format;
-use tachograph_logs::text::{Column, TextWriter};
+use tachograph_logs::text::{Column, SetLength, TextWriter};
 
-use super::Formatter;
+use super::{Formatter, LateInstances};
 use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
@@ -17,6 +17,8 @@ use crate::{FlowError, Sink};
 pub struct TextSink<W: Write> {
     formatter: Formatter,
     writer: TextWriter<W>,
+    /// Whether every row is handed on as it comes.
+    is_flushed: bool,
 }
 
 impl<W: Write> TextSink<W> {
@@ -27,11 +29,16 @@ impl<W: Write> TextSink<W> {
     /// When the format is not a text.
     pub fn new(out: W, format: Format, zone: TimeZone, scan: &UnionScan) -> Result<Self, FlowError> {
         let formatter = Formatter::new(scan);
-        let columns = formatter
-            .columns()
-            .map(|column| Column { path: column.group.set.path(column.instance, column.counter) })
-            .collect();
-        Ok(Self { formatter, writer: TextWriter::new(out, format, zone, columns)? })
+        let columns = columns_of(&formatter);
+        Ok(Self { formatter, writer: TextWriter::new(out, format, zone, columns)?, is_flushed: false })
+    }
+
+    /// For samples of a live source, of which the scan has met the first: a name that passed to another process makes no
+    /// value across, and instances that come later have no column. Every row is flushed as it comes.
+    pub fn live(mut self) -> (Self, LateInstances) {
+        let late = self.formatter.live();
+        self.is_flushed = true;
+        (self, late)
     }
 
     /// Leaves the header line out: the rows go behind those of a log that has the same columns.
@@ -39,6 +46,34 @@ impl<W: Write> TextSink<W> {
         self.writer = self.writer.without_header();
         self
     }
+
+    /// What is written to, for instance to have a row synchronised with its disk.
+    pub fn get_ref(&self) -> &W {
+        self.writer.get_ref()
+    }
+
+    /// Length of the log in bytes so far, also of one that was there before.
+    pub fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written()
+    }
+}
+
+impl<W: Read + Write + Seek + SetLength> TextSink<W> {
+    /// A sink that goes on with the log in `out`, which must have the columns of the scan; see [`TextWriter::append`].
+    ///
+    /// # Errors
+    ///
+    /// When reading or writing fails, or the log cannot go on with these columns.
+    pub fn append(out: W, scan: &UnionScan) -> Result<Self, FlowError> {
+        let formatter = Formatter::new(scan);
+        let writer = TextWriter::append(out, columns_of(&formatter))?;
+        Ok(Self { formatter, writer, is_flushed: false })
+    }
+}
+
+fn columns_of(formatter: &Formatter) -> Vec<Column> {
+    let path = |column: super::FormattedColumn<'_>| column.group.set.path(column.instance, column.counter);
+    formatter.columns().map(|column| Column { path: path(column) }).collect()
 }
 
 impl<W: Write> Sink for TextSink<W> {
@@ -46,6 +81,12 @@ impl<W: Write> Sink for TextSink<W> {
         let cells = self.formatter.format(sample);
         if !sample.is_baseline {
             self.writer.write_row(sample.at, cells.iter().copied())?;
+        } else if self.is_flushed {
+            // Whoever reads along sees the columns an interval before the first row.
+            self.writer.begin(sample.at)?;
+        }
+        if self.is_flushed {
+            self.writer.flush()?;
         }
         Ok(())
     }

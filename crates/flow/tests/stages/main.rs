@@ -1,5 +1,6 @@
 //! The stages and sinks, over samples made in the test.
 
+mod live_sinks;
 mod made;
 mod readahead;
 mod select;

@@ -160,10 +160,7 @@ impl<W: Write> TextWriter<W> {
         at: Moment,
         mut values: impl Iterator<Item = Option<f64>>,
     ) -> Result<(), LogError> {
-        if !self.header_is_written {
-            let first = first_cell(self.format, self.zone.name_at(&at), at.bias_minutes);
-            self.write_header(&first)?;
-        }
+        self.begin(at)?;
         let at = if self.is_appended { self.follow(at)? } else { at };
         let mut time = [0; 23];
         at.local().write_log_time(&mut time);
@@ -222,6 +219,19 @@ impl<W: Write> TextWriter<W> {
             self.write_header(&first)?;
         }
         self.flush()
+    }
+
+    /// Writes the header line, unless it is there: the columns are then known before the first row is.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn begin(&mut self, at: Moment) -> Result<(), LogError> {
+        if self.header_is_written {
+            return Ok(());
+        }
+        let first = first_cell(self.format, self.zone.name_at(&at), at.bias_minutes);
+        self.write_header(&first)
     }
 
     fn write_header(&mut self, first: &str) -> Result<(), LogError> {

@@ -1,51 +1,192 @@
-//! `tacho list`: what logs hold.
+//! `tacho list`: what this machine has, and what logs hold.
 
 mod json;
+mod machine;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::set::{Counter, CounterSet};
-use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, ScannedGroup, UnionScan};
+use tachograph_perflib::Registry;
 use unicode_width::UnicodeWidthStr;
 
 use super::notice_problems;
-use crate::arguments::{ListArguments, ListFormat};
+use super::relog::at_output;
+use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension};
 use crate::failure::Failure;
+use crate::live;
+use crate::output::OutputFile;
 use crate::progress::Progress;
 use crate::table::{grouped, line, push_padded, visible};
 
+/// What is asked for.
+struct Request<'a> {
+    what: Vec<&'a Path>,
+    /// Whether a name may be that of a log.
+    takes_logs: bool,
+    form: Form,
+    is_verbose: bool,
+    output: Option<&'a Path>,
+    overwrite: bool,
+}
+
+/// How it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Description,
+    /// Paths of counters, without instances.
+    Paths,
+    /// Paths of counters for each instance.
+    PathsWithInstances,
+    Json {
+        has_instances: bool,
+    },
+}
+
+/// What one word stands for.
+enum Listed {
+    Log(Box<(LogReport, UnionScan)>),
+    Sets(Vec<machine::ChosenSet>),
+}
+
 pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
-    let mut scanned = Vec::new();
-    for file in &arguments.files {
-        let (report, scan) = scan(file)?;
-        notice_problems(std::slice::from_ref(&report));
-        scanned.push((report, scan));
+    let form = match arguments.format {
+        ListFormat::Json => Form::Json { has_instances: arguments.query_instances },
+        ListFormat::Table if arguments.query => Form::Paths,
+        ListFormat::Table if arguments.query_instances => Form::PathsWithInstances,
+        ListFormat::Table => Form::Description,
+    };
+    let mut registry: Option<Arc<Registry>> = None;
+    show(
+        &Request {
+            what: arguments.what.iter().map(PathBuf::as_path).collect(),
+            takes_logs: true,
+            form,
+            is_verbose: arguments.verbose,
+            output: arguments.output.as_deref(),
+            overwrite: arguments.yes,
+        },
+        // A log is listed without asking this machine for anything.
+        || {
+            let known = match registry.take() {
+                Some(known) => known,
+                None => live::this_machine()?,
+            };
+            Ok(Arc::clone(registry.insert(known)))
+        },
+    )
+}
+
+/// What `query` lists with `-q` and `-qx`.
+pub(super) fn paths_of_this_machine(
+    registry: &Arc<Registry>,
+    arguments: &QueryArguments,
+) -> Result<ExitCode, Failure> {
+    let request = Request {
+        what: arguments.paths.iter().map(Path::new).collect(),
+        takes_logs: false,
+        form: if arguments.query_instances { Form::PathsWithInstances } else { Form::Paths },
+        is_verbose: false,
+        output: arguments.output.as_deref(),
+        overwrite: arguments.yes,
+    };
+    show(&request, || Ok(Arc::clone(registry)))
+}
+
+fn show(
+    request: &Request<'_>,
+    mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,
+) -> Result<ExitCode, Failure> {
+    let mut listed = Vec::new();
+    if request.what.is_empty() {
+        listed.push(Listed::Sets(machine::every_set(&*registry()?, request.form)));
     }
-    let mut text = String::new();
-    if arguments.format == ListFormat::Table {
-        for (report, scan) in &scanned {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&summary(report, scan));
+    for what in &request.what {
+        if request.takes_logs && is_log(what) {
+            let (report, scan) = scan(what)?;
+            notice_problems(std::slice::from_ref(&report));
+            listed.push(Listed::Log(Box::new((report, scan))));
+        } else {
+            let word = what.to_string_lossy();
+            listed.push(Listed::Sets(machine::choose(&registry()?, &word, request.form)?));
+        }
+    }
+    let output = request.output.filter(|output| output.as_os_str() != "-");
+    let text = match request.form {
+        Form::Json { .. } => {
+            let objects: Vec<_> = listed.iter().flat_map(json::objects).collect();
+            serde_json::to_string_pretty(&objects).map_err(Failure::work)? + "\n"
+        }
+        Form::Description => {
+            let is_overview = request.what.is_empty() && !request.is_verbose;
+            listed
+                .iter()
+                .map(|listed| description(listed, is_overview, request.is_verbose))
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+        // A file has the names as they are.
+        form => listed
+            .iter()
+            .flat_map(|listed| all_paths(listed, form == Form::PathsWithInstances))
+            .map(|path| if output.is_some() { path + "\n" } else { line(path) })
+            .collect(),
+    };
+    match output {
+        Some(path) => {
+            let mut file = OutputFile::create(path, request.overwrite)?;
+            file.write_all(text.as_bytes()).map_err(|error| at_output(FlowError::Output(error), path))?;
+            file.finish()?;
+        }
+        None => io::stdout().lock().write_all(text.as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a word means a log: a file that is there, or a name that can be nothing else.
+fn is_log(what: &Path) -> bool {
+    let is_path = what.to_string_lossy().starts_with('\\');
+    what.exists() || !is_path && has_log_extension(what)
+}
+
+fn description(listed: &Listed, is_overview: bool, is_verbose: bool) -> String {
+    match listed {
+        Listed::Log(log) => {
+            let (report, scan) = &**log;
+            let mut text = summary(report, scan);
             for set in sets(scan) {
                 text.push('\n');
                 text += &describe(&set);
             }
+            text
         }
-    } else {
-        let objects: Vec<_> =
-            scanned.iter().map(|(report, scan)| json::ListedLog::new(report, scan)).collect();
-        text = serde_json::to_string_pretty(&objects).map_err(Failure::work)? + "\n";
+        Listed::Sets(sets) if is_overview => machine::overview(sets),
+        Listed::Sets(sets) => machine::description(sets, is_verbose),
     }
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+}
+
+fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
+    match listed {
+        Listed::Log(log) if has_instances => paths(&log.1).collect(),
+        Listed::Log(log) => {
+            let mut seen = std::collections::HashSet::new();
+            let all = Instance::new(None, "*", 0);
+            let counters = log
+                .1
+                .groups()
+                .iter()
+                .flat_map(|group| group.set.counters.iter().map(|counter| group.set.path(&all, counter)));
+            counters.filter(|path| seen.insert(fold_case(path))).collect()
+        }
+        Listed::Sets(sets) => sets.iter().flat_map(|set| set.paths(has_instances)).collect(),
+    }
 }
 
 /// Reads a whole log for what it holds.
@@ -154,7 +295,7 @@ fn describe(listed: &ListedSet<'_>) -> String {
         "" => String::new(),
         machine => format!(r"\\{machine}"),
     };
-    let english = |name: &Option<std::sync::Arc<str>>| match name {
+    let english = |name: &Option<Arc<str>>| match name {
         Some(english) => format!("  ({english})"),
         None => String::new(),
     };

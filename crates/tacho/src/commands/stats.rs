@@ -12,7 +12,7 @@ use super::{no_sample, notice_problems, notice_unmatched};
 use crate::arguments::{Across, StatsArguments, StatsFormat};
 use crate::failure::{Failure, say};
 use crate::progress::Progress;
-use crate::table::{counted, grouped, number, write_table};
+use crate::table::{counted, grouped, value, write_table};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let query = arguments.selection.query(&arguments.files, None)?;
@@ -64,12 +64,7 @@ const HEADER: [&str; 11] =
 
 fn cells(row: &StatisticsRow) -> [String; 11] {
     let summary = &row.summary;
-    let hexadecimal = row.counter.counter_type.is_hexadecimal();
-    let shown = |value: Option<f64>| match value {
-        None => "-".to_owned(),
-        Some(value) if hexadecimal && value.fract() == 0.0 => format!("{:#x}", value as i64),
-        Some(value) => number(value),
-    };
+    let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
     let mut average = shown(summary.average);
     if summary.average_kind == AverageKind::Arithmetic {
         average.push('*');

@@ -41,15 +41,35 @@ fn page(language: &str) -> (String, Vec<String>) {
 fn the_examples_are_what_is_printed() {
     let folder = example();
     let (_, blocks) = page("json");
+    let [stats, list, _, relog, _] = &blocks[..] else { panic!("{blocks:#?}") };
     assert_eq!(
-        blocks,
+        [stats, list, relog],
         [
-            folder.prints(["stats", "-f", "json", "web1.blg"]),
-            folder.prints(["list", "-f", "json", "web1.blg"]),
-            folder.prints(["relog", "web1.blg", "-f", "json", "-o", "-"]),
+            &folder.prints(["stats", "-f", "json", "web1.blg"]),
+            &folder.prints(["list", "-f", "json", "web1.blg"]),
+            &folder.prints(["relog", "web1.blg", "-f", "json", "-o", "-"]),
         ]
     );
     assert_eq!(page("csv").1, [folder.prints(["stats", "-f", "csv", "web1.blg"])]);
+}
+
+#[test]
+fn the_examples_of_this_machine_have_the_keys_that_are_printed() {
+    let folder = Folder::new();
+    let (_, blocks) = page("json");
+    let all_keys = |text: &str| {
+        let mut found = Vec::new();
+        for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+            keys(&value.expect("JSON"), &mut found);
+        }
+        found.dedup();
+        found
+    };
+    let path = r"\Processor Information(*)\% Processor Time";
+    let printed = folder.run(["list", "-f", "json", "-qx", path]);
+    assert_eq!(all_keys(&printed.stdout), all_keys(&blocks[2]));
+    let printed = folder.run(["query", "-f", "json", "-sc", "2", "-si", "0.05", path]);
+    assert_eq!(all_keys(&printed.stdout), all_keys(&blocks[4]));
 }
 
 /// All keys of objects inside a value, but for those that are counter paths.

@@ -1,4 +1,5 @@
-//! The command `tacho` as its users run it: standard output, standard error and exit status, over logs made here.
+//! The command `tacho` as its users run it: standard output, standard error and exit status, over logs made here
+//! and over this machine.
 //!
 //! Tests over real logs run where the environment variable TACHO_CORPUS names their folder.
 
@@ -11,7 +12,9 @@ mod files;
 mod hexadecimal;
 mod instances;
 mod list;
+mod list_machine;
 mod long;
+mod long_record;
 mod machines;
 mod made;
 #[path = "../../../flow/benches/made/mod.rs"]
@@ -20,6 +23,9 @@ mod merged;
 mod output;
 mod path_files;
 mod processes;
+mod query;
+mod query_files;
+mod record;
 mod refusals;
 mod relog;
 mod run;

@@ -47,7 +47,7 @@ fn a_log_without_permission() {
 fn wrong_calls_have_status_2() {
     let folder = Folder::new();
     for arguments in
-        [&[][..], &["stats"], &["list"], &["check"], &["relog"], &["stats", "--nonsense", "x"], &["chart"]]
+        [&["stats"][..], &["check"], &["relog"], &["record"], &["stats", "--nonsense", "x"], &["chart"]]
     {
         let ran = folder.run(arguments.iter().copied());
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");

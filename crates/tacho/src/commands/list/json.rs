@@ -1,4 +1,4 @@
-//! What a log holds, for programs. Schema: docs/json.md.
+//! What this machine has and what a log holds, for programs. Schema: docs/json.md.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,77 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::Counter;
 use tachograph_flow::UnionScan;
 use tachograph_flow::logs::LogReport;
+use tachograph_perflib::registration::CounterInfo;
 
-use super::{ListedSet, machines, sets, utc};
+use super::machine::{ChosenSet, unit_of};
+use super::{Listed, ListedSet, machines, sets, utc};
+
+/// A log, or a counter set of this machine.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Object<'a> {
+    Log(ListedLog<'a>),
+    Set(MachineSet<'a>),
+}
+
+/// The objects of what one word stands for.
+pub(super) fn objects(listed: &Listed) -> Vec<Object<'_>> {
+    match listed {
+        Listed::Log(log) => vec![Object::Log(ListedLog::new(&log.0, &log.1))],
+        Listed::Sets(sets) => sets.iter().map(|set| Object::Set(MachineSet::new(set))).collect(),
+    }
+}
+
+/// One counter set of this machine.
+#[derive(Serialize)]
+pub(super) struct MachineSet<'a> {
+    machine: &'a str,
+    name: &'a str,
+    guid: String,
+    help: &'a str,
+    has_instances: bool,
+    instances_help: Option<&'a str>,
+    instances: Option<Vec<&'a str>>,
+    counters: Vec<MachineCounter<'a>>,
+}
+
+/// One counter of this machine.
+#[derive(Serialize)]
+struct MachineCounter<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    counter_type: String,
+    unit: String,
+    default_scale: i32,
+    source: &'a str,
+    help: &'a str,
+}
+
+impl<'a> MachineSet<'a> {
+    fn new(set: &'a ChosenSet) -> Self {
+        let info = set.info();
+        let counter = |counter: &'a CounterInfo| MachineCounter {
+            name: &counter.name,
+            counter_type: counter.counter_type.to_string(),
+            unit: unit_of(counter),
+            default_scale: counter.default_scale,
+            source: &counter.source,
+            help: &counter.help,
+        };
+        Self {
+            machine: set.machine(),
+            name: &info.name,
+            guid: info.guid.to_string(),
+            help: &info.help,
+            has_instances: info.has_instances(),
+            instances_help: info.has_instances().then_some(&*info.instances_help),
+            instances: set
+                .instances()
+                .map(|instances| instances.iter().map(|instance| instance.label()).collect()),
+            counters: set.counters().map(counter).collect(),
+        }
+    }
+}
 
 /// One log.
 #[derive(Serialize)]
@@ -50,7 +119,7 @@ struct JsonCounter<'a> {
 }
 
 impl<'a> ListedLog<'a> {
-    pub(super) fn new(report: &'a LogReport, scan: &'a UnionScan) -> Self {
+    fn new(report: &'a LogReport, scan: &'a UnionScan) -> Self {
         let facts = report.facts();
         let range = scan.time_range();
         Self {

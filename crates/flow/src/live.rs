@@ -1,0 +1,214 @@
+//! Samples of this machine, as they come.
+
+mod report;
+mod ticker;
+mod views;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{CounterSet, Extent};
+use tachograph_perflib::registration::{CounterSetInfo, counter_of};
+use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
+
+pub use report::{LiveReport, LiveTrouble};
+pub use ticker::Stop;
+
+use crate::{FlowError, Selection, Source};
+use ticker::Ticker;
+use views::{LiveGroup, NamedSet};
+
+/// When samples are taken, and how many.
+#[derive(Clone, Debug)]
+pub struct LiveOptions {
+    /// From one sample to the next.
+    pub interval: Duration,
+    /// The end after so many samples, a baseline not counted.
+    pub samples: Option<u64>,
+    /// The end after this time.
+    pub duration: Option<Duration>,
+    /// Whether a first sample is taken at once that only opens the first interval ([`Sample::is_baseline`]).
+    pub has_baseline: bool,
+    /// Minutes to add to local time to get UTC, for the whole run: local times then rise, also where daylight time ends.
+    pub bias_minutes: i32,
+    /// When the machine was started, UTC; 0 where unknown.
+    pub boot_time: FileTime,
+    /// Ends the source from elsewhere.
+    pub stop: Stop,
+}
+
+impl Default for LiveOptions {
+    /// Every second until stopped, in UTC, without a baseline.
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(1),
+            samples: None,
+            duration: None,
+            has_baseline: false,
+            bias_minutes: 0,
+            boot_time: FileTime(0),
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// Takes samples of a machine's counters, one group per counter that a path selects: [`Extent::Column`] where the
+/// instance has wildcards, else [`Extent::Value`].
+///
+/// Sample `k` is taken at `start + k * interval`. Sample times are those of the wall clock in the bias of the start, cut
+/// to milliseconds, and rise always: where the clock goes back, each is 1 ms after the one before until the clock is
+/// there again. Intervals are measured by a clock that knows no steps, whatever the sample times say.
+pub struct LiveSource {
+    query: Query,
+    named: Vec<NamedSet>,
+    groups: Vec<LiveGroup>,
+    options: LiveOptions,
+    ticker: Ticker,
+    report: LiveReport,
+    left: Option<u64>,
+    started: Option<Instant>,
+    last: Option<FileTime>,
+}
+
+impl LiveSource {
+    /// A source of what the paths select, in their order; what a path selects again is left out.
+    ///
+    /// Gives also the selection, which knows the paths that select no counter of this machine, and what there is instead.
+    /// An instance need not be there (yet).
+    ///
+    /// # Errors
+    ///
+    /// The code of [`Query::open`].
+    pub fn open(
+        registry: &Arc<Registry>,
+        paths: &[PathPattern],
+        options: LiveOptions,
+    ) -> Result<(Self, Selection), ErrorCode> {
+        let mut query = Query::open(registry, None)?;
+        let selection = Selection::new(paths.to_vec());
+        registry
+            .counter_sets()
+            .for_each(|info| selection.note_set(&description_of(registry.machine(), info)));
+        let matches = query.add_paths(paths);
+        let mut named: Vec<NamedSet> = Vec::new();
+        named.resize_with(query.sets().len(), NamedSet::default);
+        let mut groups: Vec<LiveGroup> = Vec::new();
+        for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
+            for found in found {
+                selection.note_match(number);
+                let info = query.sets()[found.set].rows().info();
+                let set = &mut named[found.set];
+                let group = LiveGroup::new(registry.machine(), info, found, path, set);
+                groups.extend(group.filter(|group| !groups.iter().any(|known| known.is_same(group))));
+            }
+        }
+        let source = Self {
+            query,
+            named,
+            groups,
+            ticker: Ticker::new(options.interval),
+            report: LiveReport::default(),
+            left: options.samples,
+            started: None,
+            last: None,
+            options,
+        };
+        Ok((source, selection))
+    }
+
+    /// What happens beside the samples; readable while the source is consumed elsewhere.
+    pub fn report(&self) -> LiveReport {
+        self.report.clone()
+    }
+
+    /// The descriptions of the groups that samples will have.
+    pub fn descriptions(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
+        self.groups.iter().map(LiveGroup::description)
+    }
+
+    /// The paths without wildcards whose instance was not there in the last sample.
+    pub fn missing_instances(&self) -> Vec<String> {
+        let missing = self.groups.iter().filter(|group| group.misses_instance(&self.named));
+        let path = |group: &LiveGroup| {
+            let set = group.description();
+            set.instance.as_ref().map(|instance| set.path(instance, &set.counters[0]))
+        };
+        missing.filter_map(path).collect()
+    }
+
+    /// Takes a sample now, without waiting.
+    pub fn sample_now(&mut self, sample: &mut Sample) {
+        let at = self.query.collect();
+        for (named, set) in self.named.iter_mut().zip(self.query.sets()) {
+            named.take(set);
+        }
+        sample.groups.truncate(self.groups.len());
+        while sample.groups.len() < self.groups.len() {
+            let description = self.groups[sample.groups.len()].description();
+            sample.groups.push(Group::new(Arc::clone(description)));
+        }
+        for (live, group) in self.groups.iter().zip(&mut sample.groups) {
+            live.fill(group, &self.query.sets()[live.set()], &self.named[live.set()], at);
+        }
+        sample.is_baseline = false;
+        sample.log = 0;
+        sample.boot_time = self.options.boot_time;
+        sample.at = self.rising(at);
+        self.report.note_troubles(self.query.registry().machine(), self.query.sets());
+    }
+
+    /// The sample's time: the wall clock's, but after that of the sample before.
+    fn rising(&mut self, at: Moments) -> Moment {
+        let wall = FileTime(at.wall.0 - at.wall.0.rem_euclid(FileTime::PER_MILLISECOND));
+        let utc = match self.last {
+            Some(last) if wall <= last => last.saturating_add(FileTime::PER_MILLISECOND),
+            _ => wall,
+        };
+        self.last = Some(utc);
+        Moment { utc, bias_minutes: self.options.bias_minutes }
+    }
+}
+
+/// A registered set as samples and logs describe it, with the counters that are shown.
+pub fn description_of(machine: &Arc<str>, info: &CounterSetInfo) -> CounterSet {
+    let mut set = CounterSet::new(Arc::clone(machine), Arc::clone(&info.name), Extent::Table);
+    set.has_instances = info.has_instances();
+    set.counters = info.counters.iter().filter(|counter| counter.is_displayable()).map(counter_of).collect();
+    set
+}
+
+impl Source for LiveSource {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        let is_baseline = self.options.has_baseline && self.started.is_none();
+        if self.left == Some(0) && !is_baseline {
+            return Ok(false);
+        }
+        let is_over = |started: Instant, duration: Duration| {
+            // The last sample is the one at the end of the time.
+            started.elapsed() + self.options.interval / 2 > duration
+        };
+        if let (Some(started), Some(duration)) = (self.started, self.options.duration)
+            && is_over(started, duration)
+        {
+            return Ok(false);
+        }
+        if !self.ticker.wait(&self.options.stop) {
+            return Ok(false);
+        }
+        self.started.get_or_insert_with(Instant::now);
+        let before = self.last;
+        self.sample_now(sample);
+        sample.is_baseline = is_baseline;
+        if !is_baseline && let Some(left) = &mut self.left {
+            *left -= 1;
+        }
+        let is_clock_step = before
+            .is_some_and(|before| sample.at.utc.since(before) == FileTime::PER_MILLISECOND)
+            && self.options.interval > Duration::from_millis(2);
+        self.report.note_sample(self.ticker.late(), self.ticker.missed(), is_clock_step, is_baseline);
+        Ok(true)
+    }
+}

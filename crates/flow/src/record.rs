@@ -1,0 +1,364 @@
+//! Recording: samples as they come into logs that are whole at every moment.
+
+mod files;
+mod limits;
+mod names;
+mod segment;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_logs::{Format, LogError};
+
+pub use files::{DiskFiles, LogFile, LogFiles, OpenedFile};
+pub use names::Suffix;
+
+use crate::{FlowError, Sink};
+use limits::Limits;
+use names::Names;
+use segment::{Begun, Segment, copy_sample};
+
+/// What is recorded where, and how much of it.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// The log's file, or the name that those of its segments are made from.
+    pub path: PathBuf,
+    /// What stands behind the name, before the extension. Segments need one.
+    pub suffix: Suffix,
+    /// The format.
+    pub format: Format,
+    /// What becomes of a file that is there. Names with a suffix are always new ones.
+    pub existing: Existing,
+    /// The time zone that sample times are local to.
+    pub zone: TimeZone,
+    /// Ticks per second of the performance counter.
+    pub performance_frequency: i64,
+    /// From one sample to the next: a segment begins at the sample nearest to its time.
+    pub interval: Duration,
+    /// The length of a segment in time.
+    pub segment_time: Option<Duration>,
+    /// The most bytes of a file.
+    pub max_bytes: Option<u64>,
+    /// What happens when a file has them.
+    pub at_max: AtMax,
+    /// Whether each sample is on the disk before the next is waited for; else it is with the operating system, where a
+    /// killed process loses nothing, but a power failure does.
+    pub is_synced: bool,
+}
+
+impl RecordOptions {
+    /// One BLG in UTC without limits, of a performance counter of 10 MHz.
+    pub fn new(path: impl Into<PathBuf>, interval: Duration) -> Self {
+        Self {
+            path: path.into(),
+            suffix: Suffix::None,
+            format: Format::Blg,
+            existing: Existing::Refuse,
+            zone: TimeZone::fixed("UTC", 0),
+            performance_frequency: 10_000_000,
+            interval,
+            segment_time: None,
+            max_bytes: None,
+            at_max: AtMax::End,
+            is_synced: false,
+        }
+    }
+}
+
+/// What becomes of a file that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and nothing is recorded.
+    Refuse,
+    /// It is emptied when the first sample has come.
+    Overwrite,
+    /// The recording goes on behind it. It must have the same counters, and earlier times.
+    Append,
+}
+
+/// What happens when a file has the most bytes that it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtMax {
+    /// The recording [is full](Recorder::is_full).
+    End,
+    /// The next segment begins.
+    NewSegment,
+    /// New samples take the place of the oldest (BLG only).
+    Circular,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordSummary {
+    /// How many samples.
+    pub samples: u64,
+    /// How many raw values.
+    pub values: u64,
+    /// How many entries the logs have: a counter of all instances is one.
+    pub counters: usize,
+    /// Bytes of all files, with what was appended to.
+    pub bytes: u64,
+    /// How many files.
+    pub files: u64,
+    /// The first of them.
+    pub first_file: PathBuf,
+    /// The last of them.
+    pub last_file: PathBuf,
+    /// The moment of the first sample.
+    pub first: Option<Moment>,
+    /// The moment of the last sample.
+    pub last: Option<Moment>,
+}
+
+/// Writes samples into a log, or into one log after another, each readable at every moment.
+///
+/// A sample is with the operating system when [`take`](Sink::take) returns: a process that is killed loses at most the
+/// sample that it was writing. Files are written under their own names from the start, and none that is there is
+/// overwritten unless that is asked for.
+///
+/// A segment is a log of its own. No sample stands in two segments: values are paired across the logs of one machine, so
+/// that statistics over all segments are those over one log of the same samples. The first row of a text segment holds the
+/// values of the interval since the last sample of the segment before, since a text has no raw values to be paired.
+///
+/// The columns of a text are those of the instances in its first sample; what comes later is
+/// [without a column](Self::without_column) up to the next segment.
+pub struct Recorder<L: LogFiles = DiskFiles> {
+    files: L,
+    options: RecordOptions,
+    names: Names,
+    limits: Limits,
+    state: State<L::File>,
+    /// The file of the state.
+    path: PathBuf,
+    /// Of text in segments: the last sample, which opens the first interval of the next segment.
+    previous: Option<Sample>,
+    summary: RecordSummary,
+    /// Bytes of the files that are finished.
+    finished_bytes: u64,
+    is_full: bool,
+    without_column: Option<String>,
+}
+
+enum State<F: LogFile> {
+    /// The file is there for the first sample.
+    Opened(OpenedFile<F>),
+    /// A BLG that is appended to was read.
+    Begun(Segment<F>),
+    /// Samples were written.
+    Writing(Segment<F>),
+    /// The next sample begins a segment.
+    Between,
+    /// The recording ended, at its limit or with an error.
+    Ended,
+}
+
+impl Recorder<DiskFiles> {
+    /// Makes or opens the first file; `now` is for names with a date.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_files`](Self::with_files).
+    pub fn create(options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
+        Self::with_files(DiskFiles, options, now)
+    }
+}
+
+impl<L: LogFiles> Recorder<L> {
+    /// A recorder over files from anywhere.
+    ///
+    /// # Errors
+    ///
+    /// When the first file cannot be made or opened: the error names it, and is [`std::io::ErrorKind::AlreadyExists`] where
+    /// there is one that is to stay. When a log that is to be appended to cannot be read, or cannot go on.
+    pub fn with_files(mut files: L, options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
+        let mut names = Names::new(&options.path, options.suffix);
+        let (path, opened) = names.open(&mut files, options.existing, now)?;
+        let is_appended = options.existing == Existing::Append && opened.has_content;
+        let state = match options.format {
+            Format::Blg if is_appended => State::Begun(
+                Segment::append_blg(opened.file, options.performance_frequency)
+                    .map_err(|error| error.at_path(&path))?,
+            ),
+            _ => State::Opened(opened),
+        };
+        Ok(Self {
+            files,
+            names,
+            limits: Limits::new(&options),
+            state,
+            path,
+            previous: None,
+            summary: RecordSummary::default(),
+            finished_bytes: 0,
+            is_full: false,
+            without_column: None,
+            options,
+        })
+    }
+
+    /// Whether the recording has ended because its file has the most bytes that it may have. It is finished then, and takes
+    /// no more samples.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// What was recorded so far.
+    pub fn summary(&self) -> &RecordSummary {
+        &self.summary
+    }
+
+    /// The first instance that is left out of a text because it came after the first sample: `\\machine\set(instance)`.
+    pub fn without_column(&self) -> Option<&str> {
+        self.without_column.as_deref()
+    }
+
+    /// The file that is written to, or was last.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn keeps_previous(&self) -> bool {
+        self.options.format.is_formatted() && self.options.suffix != Suffix::None
+    }
+
+    /// Writes the first sample of a file.
+    fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
+        let is_new = opened.is_new;
+        let begun = Begun { path: &self.path, options: &self.options, previous: self.previous.as_ref() };
+        let is_synced = self.options.is_synced;
+        let written = begun.segment(opened, sample).and_then(|mut segment| {
+            segment.write(sample, is_synced)?;
+            if is_synced && is_new {
+                self.files.sync_name(&self.path).map_err(LogError::io)?;
+            }
+            Ok(segment)
+        });
+        match written {
+            Ok(segment) => {
+                self.note_file();
+                self.limits.begin(sample);
+                self.state = State::Writing(segment);
+                Ok(())
+            }
+            Err(error) => {
+                if is_new {
+                    // No sample is in it. That it cannot be removed is not worth hiding the first error.
+                    let _ = self.files.remove(&self.path);
+                }
+                Err(self.named(error))
+            }
+        }
+    }
+
+    fn note_file(&mut self) {
+        self.summary.files += 1;
+        if self.summary.files == 1 {
+            self.summary.first_file.clone_from(&self.path);
+        }
+        self.summary.last_file.clone_from(&self.path);
+    }
+
+    /// Completes the file.
+    fn close(&mut self, mut segment: Segment<L::File>, next: State<L::File>) -> Result<(), FlowError> {
+        segment.finish(self.options.is_synced).map_err(|error| self.named(error))?;
+        self.finished_bytes += segment.bytes();
+        self.summary.bytes = self.finished_bytes;
+        self.state = next;
+        Ok(())
+    }
+
+    /// Names the file in an error of writing it.
+    fn named(&self, error: FlowError) -> FlowError {
+        match error {
+            FlowError::Log(error) => error.at_path(&self.path).into(),
+            FlowError::Output(error) => LogError::io(error).at_path(&self.path).into(),
+            error => error,
+        }
+    }
+
+    /// Writes a sample into a file that has some.
+    fn go_on(&mut self, mut segment: Segment<L::File>, sample: &Sample) -> Result<(), FlowError> {
+        segment.write(sample, self.options.is_synced).map_err(|error| self.named(error))?;
+        self.state = State::Writing(segment);
+        Ok(())
+    }
+
+    fn next_file(&mut self, sample: &Sample) -> Result<OpenedFile<L::File>, FlowError> {
+        let (path, opened) = self.names.open(&mut self.files, self.options.existing, sample.at)?;
+        self.path = path;
+        Ok(opened)
+    }
+
+    /// What follows a sample that was written.
+    fn written(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        let State::Writing(segment) = &mut self.state else { return Ok(()) };
+        let summary = &mut self.summary;
+        summary.samples += 1;
+        summary.values += sample.len() as u64;
+        summary.counters = sample.groups.len();
+        summary.first.get_or_insert(sample.at);
+        summary.last = Some(sample.at);
+        summary.bytes = self.finished_bytes + segment.bytes();
+        if self.without_column.is_none() {
+            self.without_column = segment.without_column();
+        }
+        let has_room = self.limits.has_room(segment.bytes().saturating_add(segment.most_growth()));
+        if self.keeps_previous() {
+            copy_sample(self.previous.get_or_insert_default(), sample);
+        }
+        if has_room || self.options.at_max == AtMax::Circular {
+            return Ok(());
+        }
+        // It is whole as soon as nothing can follow.
+        let is_end = self.options.at_max == AtMax::End;
+        if let State::Writing(segment) = std::mem::replace(&mut self.state, State::Ended) {
+            self.close(segment, if is_end { State::Ended } else { State::Between })?;
+            self.is_full = is_end;
+        }
+        Ok(())
+    }
+}
+
+impl<L: LogFiles> Sink for Recorder<L> {
+    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        // Whatever fails on the way ends the recording.
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Opened(opened) => self.begin(opened, sample)?,
+            State::Begun(segment) => {
+                self.limits.begin(sample);
+                self.go_on(segment, sample)?;
+                self.note_file();
+            }
+            State::Writing(segment) if self.limits.is_over(sample) => {
+                self.close(segment, State::Ended)?;
+                let opened = self.next_file(sample)?;
+                self.begin(opened, sample)?;
+            }
+            State::Writing(segment) => self.go_on(segment, sample)?,
+            State::Between => {
+                let opened = self.next_file(sample)?;
+                self.begin(opened, sample)?;
+            }
+            State::Ended => {
+                let what = std::io::Error::other("the recording has ended");
+                return Err(LogError::io(what).at_path(&self.path).into());
+            }
+        }
+        self.written(sample)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Writing(segment) => self.close(segment, State::Ended),
+            // No sample came: an empty file is of no use to anybody.
+            State::Opened(opened) if opened.is_new => {
+                drop(opened);
+                self.files.remove(&self.path).map_err(|error| LogError::io(error).at_path(&self.path).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Where the files of a recording are.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::path::Path;
+
+use tachograph_logs::text::SetLength;
+
+use super::Existing;
+
+/// A file that a log is written into.
+pub trait LogFile: Read + Write + Seek + SetLength {
+    /// Waits until what was written is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system says so.
+    fn sync(&self) -> io::Result<()>;
+}
+
+impl LogFile for File {
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// A file that was made or opened.
+#[derive(Debug)]
+pub struct OpenedFile<F> {
+    /// The file.
+    pub file: F,
+    /// Whether it was made now.
+    pub is_new: bool,
+    /// Whether something is in it.
+    pub has_content: bool,
+}
+
+/// Makes and opens files by their names.
+pub trait LogFiles {
+    /// What is opened.
+    type File: LogFile;
+
+    /// The names of what is in a folder; the empty path is the current one. What is no UTF-8 is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read.
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+
+    /// Makes a file. Where there is one already, it is opened as it is, unless it is to stay.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`] where there is one that is to stay, and what the operating system says.
+    fn open(&mut self, path: &Path, existing: Existing) -> io::Result<OpenedFile<Self::File>>;
+
+    /// Waits until the name of a new file is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system says so.
+    fn sync_name(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses.
+    fn remove(&mut self, path: &Path) -> io::Result<()>;
+}
+
+/// The file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskFiles;
+
+impl LogFiles for DiskFiles {
+    type File = File;
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(or_current(folder))? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn open(&mut self, path: &Path, existing: Existing) -> io::Result<OpenedFile<File>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            // A device or a pipe holds nothing that could be lost, and may not be readable.
+            Ok(found) if !found.is_file() => {
+                let file = OpenOptions::new().write(true).open(path)?;
+                Ok(OpenedFile { file, is_new: false, has_content: false })
+            }
+            Ok(_) if existing == Existing::Refuse => Err(ErrorKind::AlreadyExists.into()),
+            Ok(found) => {
+                Ok(OpenedFile { file: options.open(path)?, is_new: false, has_content: found.len() > 0 })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // The name must be free at this very moment; where it need not be, it may be a link that leads nowhere yet.
+                match existing {
+                    Existing::Refuse => options.create_new(true),
+                    Existing::Overwrite | Existing::Append => options.create(true),
+                };
+                let file = options.open(path)?;
+                Ok(OpenedFile { file, is_new: true, has_content: false })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn sync_name(&self, path: &Path) -> io::Result<()> {
+        let folder = File::open(or_current(path.parent().unwrap_or(Path::new(""))))?;
+        match folder.sync_all() {
+            // The file system keeps no folders of its own.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
+
+fn or_current(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}

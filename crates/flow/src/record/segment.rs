@@ -1,0 +1,220 @@
+//! One log of a recording.
+
+use std::io::SeekFrom;
+use std::path::Path;
+use std::sync::Arc;
+
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::{Format, LogError, LogWriter};
+
+use super::files::{LogFile, OpenedFile};
+use super::{AtMax, Existing, RecordOptions};
+use crate::sinks::{LateInstances, TextSink};
+use crate::{FlowError, ScannedGroup, Sink, UnionScan};
+
+/// Size of a BLG's buffers, as Windows writes them.
+const BUFFER_BYTES: u64 = 0x10000;
+/// A file of a BLG should have so many buffers at least, so that it comes near its limit.
+const LEAST_BUFFERS: u64 = 16;
+const LEAST_BUFFER_BYTES: u64 = 4096;
+
+/// A cell of a text is no longer than this: the longest number, quotes and separator.
+const CELL_BYTES: u64 = 27;
+
+/// A log being written.
+pub(super) enum Segment<F: LogFile> {
+    Blg {
+        writer: Box<BlgWriter<F>>,
+        buffer_bytes: u64,
+        /// The most that the file grew by a sample.
+        growth: u64,
+    },
+    Text {
+        sink: Box<TextSink<F>>,
+        late: LateInstances,
+        row_bytes: u64,
+    },
+}
+
+/// What the first sample of a file is written with.
+pub(super) struct Begun<'a> {
+    pub(super) path: &'a Path,
+    pub(super) options: &'a RecordOptions,
+    /// The last sample of the segment before.
+    pub(super) previous: Option<&'a Sample>,
+}
+
+impl Begun<'_> {
+    /// A log that is to begin, or to go on, with this sample.
+    pub(super) fn segment<F: LogFile>(
+        &self,
+        opened: OpenedFile<F>,
+        first: &Sample,
+    ) -> Result<Segment<F>, FlowError> {
+        let mut file = opened.file;
+        let is_appended = self.options.existing == Existing::Append && opened.has_content;
+        if opened.has_content && !is_appended {
+            file.set_length(0).map_err(LogError::io)?;
+        }
+        match self.options.format {
+            Format::Blg => self.blg(file, first),
+            Format::Csv | Format::Tsv => self.text(file, first, is_appended),
+        }
+    }
+
+    fn blg<F: LogFile>(&self, mut file: F, first: &Sample) -> Result<Segment<F>, FlowError> {
+        file.seek(SeekFrom::Start(0)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotSeekable => LogError::unsupported(
+                "a BLG cannot be written to a pipe (its header is completed at the end): record to a file",
+            ),
+            _ => LogError::io(error),
+        })?;
+        let mut options = BlgWriterOptions::new(self.options.zone.clone());
+        options.boot_time = Some(first.boot_time).filter(|boot_time| boot_time.0 != 0);
+        options.performance_frequency = self.options.performance_frequency;
+        options.file_name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let buffer_bytes = match self.options.max_bytes {
+            Some(max_bytes) => {
+                (max_bytes / LEAST_BUFFERS / 512 * 512).clamp(LEAST_BUFFER_BYTES, BUFFER_BYTES)
+            }
+            None => BUFFER_BYTES,
+        };
+        options.buffer_bytes = buffer_bytes as usize;
+        if self.options.at_max == AtMax::Circular {
+            options.circular_bytes = self.options.max_bytes;
+        }
+        Ok(Segment::Blg { writer: Box::new(BlgWriter::new(file, options)?), buffer_bytes, growth: 0 })
+    }
+
+    fn text<F: LogFile>(&self, file: F, first: &Sample, is_appended: bool) -> Result<Segment<F>, FlowError> {
+        let mut scan = UnionScan::default();
+        scan.take(first)?;
+        let cells = |group: &ScannedGroup| group.instances.len() * group.set.counters.len();
+        let cells: usize = scan.groups().iter().map(cells).sum();
+        let sink = if is_appended {
+            TextSink::append(file, &scan)?
+        } else {
+            TextSink::new(file, self.options.format, self.options.zone.clone(), &scan)?
+        };
+        let (mut sink, late) = sink.live();
+        if let Some(previous) = self.previous.filter(|previous| previous.groups.len() == first.groups.len()) {
+            sink.take(&baseline_of(previous, &scan))?;
+        }
+        let row_bytes = CELL_BYTES.saturating_mul(cells as u64 + 1) + 2;
+        Ok(Segment::Text { sink: Box::new(sink), late, row_bytes })
+    }
+}
+
+/// What of the sample before has a column now; what has gone since is not to be told as without one.
+fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
+    let mut baseline = previous.clone();
+    baseline.is_baseline = true;
+    for (group, scanned) in baseline.groups.iter_mut().zip(scan.groups()) {
+        let is_kept: Vec<_> =
+            group.instances.iter().map(|instance| scanned.place_of(instance).is_some()).collect();
+        let width = group.set.counters.len().max(1);
+        let mut values = (0..).map(|place| is_kept.get(place / width) == Some(&true));
+        group.values.retain(|_| values.next() == Some(true));
+        let mut rows = is_kept.iter();
+        group.identities.retain(|_| rows.next() == Some(&true));
+        group.instances = group
+            .instances
+            .iter()
+            .zip(&is_kept)
+            .filter(|(_, kept)| **kept)
+            .map(|(one, _)| Arc::clone(one))
+            .collect();
+    }
+    baseline
+}
+
+impl<F: LogFile> Segment<F> {
+    /// Goes on with a BLG that is there.
+    pub(super) fn append_blg(file: F, performance_frequency: i64) -> Result<Self, LogError> {
+        let writer = Box::new(BlgWriter::append(file, performance_frequency)?);
+        Ok(Self::Blg { writer, buffer_bytes: BUFFER_BYTES, growth: 0 })
+    }
+
+    /// Writes a sample and hands it to the operating system, and to the disk where `is_synced`.
+    pub(super) fn write(&mut self, sample: &Sample, is_synced: bool) -> Result<(), FlowError> {
+        match self {
+            Self::Blg { writer, buffer_bytes, growth } => {
+                let before = writer.bytes_written();
+                writer.write(sample)?;
+                writer.flush()?;
+                // The first one has a buffer already.
+                let free = if *growth == 0 { *buffer_bytes } else { 0 };
+                *growth = (*growth).max(writer.bytes_written().saturating_sub(before) + free);
+            }
+            Self::Text { sink, .. } => sink.take(sample)?,
+        }
+        self.sync(is_synced)
+    }
+
+    /// Completes the log.
+    pub(super) fn finish(&mut self, is_synced: bool) -> Result<(), FlowError> {
+        match self {
+            Self::Blg { writer, .. } => writer.finish()?,
+            Self::Text { sink, .. } => sink.finish()?,
+        }
+        self.sync(is_synced)
+    }
+
+    fn sync(&self, is_synced: bool) -> Result<(), FlowError> {
+        if is_synced {
+            let file = match self {
+                Self::Blg { writer, .. } => writer.get_ref(),
+                Self::Text { sink, .. } => sink.get_ref(),
+            };
+            file.sync().map_err(LogError::io)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file when it is finished now.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Blg { writer, .. } => writer.bytes_written(),
+            Self::Text { sink, .. } => sink.bytes_written(),
+        }
+    }
+
+    /// By how much the file may grow with the next sample, as far as is known: a BLG grows by whole buffers.
+    pub(super) fn most_growth(&self) -> u64 {
+        match self {
+            Self::Blg { growth, .. } => *growth,
+            Self::Text { row_bytes, .. } => *row_bytes,
+        }
+    }
+
+    /// The first instance that came without a column, as the beginning of a path.
+    pub(super) fn without_column(&self) -> Option<String> {
+        match self {
+            Self::Blg { .. } => None,
+            Self::Text { late, .. } => late.first(),
+        }
+    }
+}
+
+/// Copies a sample into the buffers of another.
+pub(super) fn copy_sample(to: &mut Sample, from: &Sample) {
+    to.take_head(from);
+    to.groups.truncate(from.groups.len());
+    for (number, group) in from.groups.iter().enumerate() {
+        if number == to.groups.len() {
+            to.groups.push(Group::new(Arc::clone(&group.set)));
+        }
+        let copy = &mut to.groups[number];
+        if !Arc::ptr_eq(&copy.set, &group.set) {
+            copy.set = Arc::clone(&group.set);
+        }
+        copy.status = group.status;
+        copy.read_at = group.read_at;
+        copy.clocks = group.clocks;
+        copy.boot_time = group.boot_time;
+        copy.instances = Arc::clone(&group.instances);
+        copy.values.clone_from(&group.values);
+        copy.identities.clone_from(&group.identities);
+    }
+}

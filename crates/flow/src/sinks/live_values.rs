@@ -1,0 +1,211 @@
+//! Formatted values of instances that come and go.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{Counter, CounterSet, Instances};
+use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
+
+use super::are_different;
+
+/// The formatted values of a live source, sample after sample: of the instances that are there now, whatever was there
+/// before. What is gone is forgotten.
+///
+/// An instance is paired with itself in the sample before: by its name and by what is behind the name. One that is new,
+/// or was absent from the sample before, has no value yet where the type needs two samples.
+#[derive(Default)]
+pub struct LiveValues {
+    groups: Vec<LiveGroupValues>,
+}
+
+/// The formatted values of one group.
+pub struct LiveGroupValues {
+    set: Arc<CounterSet>,
+    calculators: Vec<Calculator>,
+    instances: Instances,
+    identities: Vec<u64>,
+    /// The raw values of the sample before, row after row; "no instance" where there was none.
+    previous: Vec<RawValue>,
+    values: Vec<Option<f64>>,
+    has_changed: bool,
+    /// Rows by the number of their instance, while rows are put in order.
+    rows: HashMap<u32, usize>,
+}
+
+const ABSENT: RawValue = RawValue::error(Status::NO_INSTANCE);
+
+impl LiveValues {
+    /// Takes a sample.
+    pub fn take(&mut self, sample: &Sample) {
+        self.groups.truncate(sample.groups.len());
+        for (number, group) in sample.groups.iter().enumerate() {
+            match self.groups.get_mut(number) {
+                Some(known) if Arc::ptr_eq(&known.set, &group.set) => known.has_changed = false,
+                Some(known) => *known = LiveGroupValues::new(group),
+                None => self.groups.push(LiveGroupValues::new(group)),
+            }
+            self.groups[number].take(group);
+        }
+    }
+
+    /// The groups, in the order of the sample's.
+    pub fn groups(&self) -> &[LiveGroupValues] {
+        &self.groups
+    }
+
+    /// Whether the last sample had other instances than the one before.
+    pub fn has_changed(&self) -> bool {
+        self.groups.iter().any(|group| group.has_changed)
+    }
+}
+
+impl LiveGroupValues {
+    fn new(group: &Group) -> Self {
+        Self {
+            set: Arc::clone(&group.set),
+            calculators: group.set.counters.iter().map(Counter::calculator).collect(),
+            instances: Instances::default(),
+            identities: Vec::new(),
+            previous: Vec::new(),
+            values: Vec::new(),
+            has_changed: true,
+            rows: HashMap::new(),
+        }
+    }
+
+    /// The description.
+    pub fn set(&self) -> &Arc<CounterSet> {
+        &self.set
+    }
+
+    /// The instances that there are now.
+    pub fn instances(&self) -> &Instances {
+        &self.instances
+    }
+
+    /// The values, row after row, as many in each as there are counters; `None` where there is no value.
+    pub fn values(&self) -> &[Option<f64>] {
+        &self.values
+    }
+
+    /// Whether the last sample had other instances than the one before.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    fn take(&mut self, group: &Group) {
+        if !Arc::ptr_eq(&self.instances, &group.instances) {
+            self.take_instances(group);
+        }
+        let width = self.calculators.len();
+        let options = FormatOptions::default();
+        self.values.clear();
+        for (row, values) in group.rows().take(self.instances.len()).enumerate() {
+            let previous = &mut self.previous[row * width..(row + 1) * width];
+            let identity = group.identities.get(row).copied().unwrap_or_default();
+            if are_different(std::mem::replace(&mut self.identities[row], identity), identity) {
+                previous.fill(ABSENT);
+            }
+            for ((raw, calculator), before) in values.iter().zip(&self.calculators).zip(previous) {
+                self.values.push(calculator.format(Some(before), raw, &options).ok());
+                *before = *raw;
+            }
+        }
+        // A source that gives fewer values than its instances promise leaves blanks.
+        self.values.resize(self.instances.len() * width, None);
+    }
+
+    /// Puts what is kept of each instance into the order of the group's rows.
+    fn take_instances(&mut self, group: &Group) {
+        let width = self.calculators.len();
+        let before = std::mem::replace(&mut self.instances, Arc::clone(&group.instances));
+        let raw_before = std::mem::take(&mut self.previous);
+        let identities_before = std::mem::take(&mut self.identities);
+        self.rows.clear();
+        self.rows.extend(before.iter().enumerate().map(|(row, instance)| (instance.id(), row)));
+        self.previous.reserve_exact(self.instances.len() * width);
+        self.identities.reserve_exact(self.instances.len());
+        for instance in self.instances.iter() {
+            let row = self.rows.get(&instance.id()).copied();
+            match row.filter(|&row| before[row].label() == instance.label()) {
+                Some(row) => {
+                    self.previous.extend_from_slice(&raw_before[row * width..(row + 1) * width]);
+                    self.identities.push(identities_before[row]);
+                }
+                None => {
+                    self.previous.resize(self.previous.len() + width, ABSENT);
+                    self.identities.push(0);
+                }
+            }
+        }
+        self.has_changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType;
+    use tachograph_counters::set::{Extent, Instance, InstanceTable};
+
+    use super::*;
+
+    /// A machine with one counter of processes, a rate whose clock counts seconds.
+    struct Processes {
+        set: Arc<CounterSet>,
+        table: InstanceTable,
+        values: LiveValues,
+        second: i64,
+    }
+
+    impl Processes {
+        fn new() -> Self {
+            let mut set = CounterSet::new("M", "Process", Extent::Column);
+            set.counters = vec![Counter::new("Things/sec", CounterType::BULK_COUNT, 1)];
+            Self {
+                set: Arc::new(set),
+                table: InstanceTable::default(),
+                values: LiveValues::default(),
+                second: 0,
+            }
+        }
+
+        /// Takes a sample a second after the one before, with name, identity and value of each process; gives what is
+        /// shown.
+        fn take(&mut self, processes: &[(&str, u64, i64)]) -> Vec<Option<f64>> {
+            self.second += 1;
+            let mut group = Group::new(Arc::clone(&self.set));
+            let names = processes.iter().map(|(name, ..)| self.table.intern(None, name, 0));
+            group.instances = names.collect::<Vec<Arc<Instance>>>().into();
+            group.identities = processes.iter().map(|&(_, identity, _)| identity).collect();
+            group.values = processes.iter().map(|&(_, _, value)| RawValue::new(value, self.second)).collect();
+            self.values.take(&Sample { groups: vec![group], ..Sample::default() });
+            self.values.groups()[0].values().to_vec()
+        }
+    }
+
+    #[test]
+    fn instances_are_paired_with_themselves_wherever_they_stand() {
+        let mut processes = Processes::new();
+        assert_eq!(processes.take(&[("a", 1, 10), ("b", 2, 100)]), [None, None]);
+        assert_eq!(processes.take(&[("a", 1, 11), ("b", 2, 120)]), [Some(1.0), Some(20.0)]);
+        assert_eq!(
+            processes.take(&[("c", 3, 7), ("b", 2, 150), ("a", 1, 13)]),
+            [None, Some(30.0), Some(2.0)]
+        );
+        assert!(processes.values.has_changed());
+        // Absent from a sample: no pair across it.
+        assert_eq!(processes.take(&[("a", 1, 13)]), [Some(0.0)]);
+        assert_eq!(processes.take(&[("a", 1, 16), ("c", 3, 9)]), [Some(3.0), None]);
+    }
+
+    #[test]
+    fn a_name_that_passed_to_another_process_makes_no_value() {
+        let mut processes = Processes::new();
+        processes.take(&[("a", 1, 10)]);
+        assert_eq!(processes.take(&[("a", 2, 1000)]), [None]);
+        assert_eq!(processes.take(&[("a", 2, 1001)]), [Some(1.0)]);
+        // Unknown is not another one.
+        assert_eq!(processes.take(&[("a", 0, 1003)]), [Some(2.0)]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Samples of a made machine: groups, names, identities, and what happens beside them.
+
+mod made;
+
+use std::time::Duration;
+
+use made::{Machine, Process};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::Extent;
+use tachograph_counters::{RawValue, Status};
+use tachograph_flow::Source;
+use tachograph_flow::live::{LiveOptions, LiveSource};
+
+fn source(machine: &Machine, paths: &[&str], options: LiveOptions) -> LiveSource {
+    let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
+    LiveSource::open(&machine.registry(), &paths, options).expect("this machine").0
+}
+
+fn labels(group: &Group) -> Vec<&str> {
+    group.instances.iter().map(|instance| instance.label()).collect()
+}
+
+#[test]
+fn a_group_per_counter_with_the_instances_of_its_path() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("init", 1), Process::new("bash", 7), Process::new("bash", 9)]);
+    let paths = [
+        r"\Process(*)\*",
+        r"\Process(bash#1)\Ticks/sec",
+        r"\process(B*)\ID Process",
+        r"\Process(*)\Ticks/sec",
+    ];
+    let mut source = source(&machine, &paths, LiveOptions::default());
+    let mut sample = Sample::default();
+    source.sample_now(&mut sample);
+    let described: Vec<_> = sample
+        .groups
+        .iter()
+        .map(|group| (&*group.set.counters[0].name, group.set.extent, labels(group)))
+        .collect();
+    let all = vec!["init", "bash", "bash#1"];
+    let wanted = [
+        ("Ticks/sec", Extent::Column, all.clone()),
+        ("ID Process", Extent::Column, all),
+        ("Ticks/sec", Extent::Value, vec!["bash#1"]),
+        ("ID Process", Extent::Column, vec!["bash", "bash#1"]),
+    ];
+    assert_eq!(described, wanted);
+    assert_eq!(&*sample.groups[0].set.machine, "MADE");
+    assert_eq!(sample.groups[2].values, [RawValue::new(9, machine.ticks())]);
+    assert_eq!(sample.groups[3].identities, [7, 9]);
+}
+
+#[test]
+fn instances_come_and_go_and_keep_their_names() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
+    let paths = [r"\Process(sh*)\ID Process", r"\Process(sh#1)\ID Process"];
+    let mut source = source(&machine, &paths, LiveOptions::default());
+    let mut sample = Sample::default();
+    source.sample_now(&mut sample);
+    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1"]);
+    assert!(source.missing_instances().is_empty());
+    let unchanged = sample.groups[0].instances.clone();
+    source.sample_now(&mut sample);
+    assert!(std::sync::Arc::ptr_eq(&unchanged, &sample.groups[0].instances));
+
+    // The second ends, and another comes in the same interval: it may not have the name yet.
+    machine.set(&[Process::new("sh", 1), Process::new("sh", 3)]);
+    source.sample_now(&mut sample);
+    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2"]);
+    assert_eq!(sample.groups[1].values, [RawValue::error(Status::NO_INSTANCE)]);
+    assert_eq!(source.missing_instances(), [r"\\MADE\Process(sh#1)\ID Process"]);
+    machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
+    source.sample_now(&mut sample);
+    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2", "sh#1"]);
+    assert_eq!(sample.groups[1].values, [RawValue::new(4, 0)]);
+    assert_eq!(sample.groups[1].identities, [4]);
+}
+
+#[test]
+fn a_set_that_fails_is_an_error_and_said_once() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("a", 1)]);
+    let mut source =
+        source(&machine, &[r"\Process(*)\Ticks/sec", r"\Process(a)\Ticks/sec"], LiveOptions::default());
+    let report = source.report();
+    let mut sample = Sample::default();
+    machine.fail("the process table burns");
+    for _ in 0..3 {
+        source.sample_now(&mut sample);
+        assert_eq!(sample.groups[0].status, Status::NO_DATA);
+        assert!(sample.groups[0].values.is_empty());
+        assert_eq!(sample.groups[1].values, [RawValue::error(Status::CSTATUS_INVALID_DATA)]);
+    }
+    let news = report.news();
+    let [trouble] = &*news else { panic!("{news:?}") };
+    assert_eq!((trouble.path.as_str(), &*trouble.reason), (r"\\MADE\Process", "the process table burns"));
+    assert!(report.news().is_empty());
+    assert_eq!(report.troubles()[0].count, 3);
+    machine.set(&[Process::new("a", 1)]);
+    source.sample_now(&mut sample);
+    assert_eq!(sample.groups[0].status, Status::VALID_DATA);
+    assert_eq!(labels(&sample.groups[0]), ["a"]);
+}
+
+#[test]
+fn a_baseline_is_not_counted() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("a", 1)]);
+    let options = LiveOptions {
+        interval: Duration::from_millis(1),
+        samples: Some(3),
+        has_baseline: true,
+        ..LiveOptions::default()
+    };
+    let mut source = source(&machine, &[r"\Process(a)\Ticks/sec"], options);
+    let mut sample = Sample::default();
+    let mut baselines = Vec::new();
+    while source.next(&mut sample).expect("nothing fails") {
+        baselines.push(sample.is_baseline);
+    }
+    assert_eq!(baselines, [true, false, false, false]);
+    assert_eq!(source.report().samples(), 3);
+}
+
+#[test]
+fn stopping_ends_the_samples() {
+    let machine = Machine::default();
+    let options = LiveOptions { interval: Duration::from_secs(3600), ..LiveOptions::default() };
+    let stop = options.stop.clone();
+    let mut source = source(&machine, &[r"\Process(*)\Ticks/sec"], options);
+    let mut sample = Sample::default();
+    assert!(source.next(&mut sample).expect("nothing fails"));
+    stop.stop();
+    assert!(!source.next(&mut sample).expect("nothing fails"));
+}
+
+#[test]
+fn unknown_paths_come_with_what_is_near() {
+    let machine = Machine::default();
+    let paths =
+        [r"\Proces(*)\Ticks/sec", r"\Process(*)\Tick/sec", r"\Process\Ticks/sec", r"\Process(x)\Ticks/sec"];
+    let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
+    let (_, selection) =
+        LiveSource::open(&machine.registry(), &paths, LiveOptions::default()).expect("this machine");
+    let advice: Vec<_> =
+        selection.unmatched().into_iter().map(|(_, advice)| advice.unwrap_or_default()).collect();
+    assert_eq!(
+        advice,
+        [
+            "did you mean the counter set 'Process'?",
+            "did you mean the counter 'Ticks/sec'?",
+            r"'Process' has instances: write '\Process(*)\Ticks/sec' for all of them",
+        ]
+    );
+}

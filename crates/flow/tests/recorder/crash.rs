@@ -1,0 +1,97 @@
+//! The recorder is killed between any two writes, and within them.
+
+use tachograph_counters::sample::Sample;
+use tachograph_flow::Sink;
+use tachograph_flow::record::{AtMax, RecordOptions, Suffix};
+use tachograph_logs::Format;
+
+use crate::made::{Change, Disk, Files, MILLISECOND, Machine, make, options, try_read};
+use crate::whole::{PATHS, shown};
+
+/// Records samples and gives, beside them, how many changes of the disk had been made when each was taken.
+fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
+    let machine = Machine::new(&["ann", "bob"]);
+    let mut recorder = disk.recorder(options).expect("a new file");
+    let mut source = machine.source(&PATHS);
+    let (mut taken, mut safe) = (Vec::new(), Vec::new());
+    for number in 0..60 {
+        if number % 9 == 4 {
+            let workers: Vec<_> = (0..number % 5 * 8).map(|worker| format!("worker {worker}")).collect();
+            machine.set_workers(&workers.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let mut sample = Sample::default();
+        source.sample_now(&mut sample);
+        recorder.take(&sample).expect("room");
+        taken.push(sample);
+        safe.push(disk.changes().len());
+        machine.go_on(100 * MILLISECOND);
+    }
+    recorder.finish().expect("room");
+    (taken, safe)
+}
+
+/// How much of the last change was made when the recorder was killed: nothing, a byte, some, all but a byte.
+fn cuts(change: &Change) -> Vec<Change> {
+    let Change::Written(path, at, bytes) = change else { return Vec::new() };
+    let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];
+    let cut = |length: &usize| {
+        (*length < bytes.len()).then(|| Change::Written(path.clone(), *at, bytes[..*length].to_vec()))
+    };
+    lengths.iter().filter_map(cut).collect()
+}
+
+/// What can be read of all files, in order.
+fn read_all(files: &Files) -> Vec<Sample> {
+    // A file without a whole header is one in which no sample was.
+    files.values().flat_map(|file| try_read(file).map(|(samples, _)| samples).unwrap_or_default()).collect()
+}
+
+#[track_caller]
+fn killed_everywhere(options: RecordOptions) {
+    let format = options.format;
+    let disk = Disk::default();
+    let (taken, safe) = recorded(&disk, options);
+    let expected = shown(&taken);
+    let mut files = Files::new();
+    let changes = disk.changes();
+    for (number, change) in changes.iter().enumerate() {
+        let least = safe.iter().filter(|&&made| made <= number).count();
+        for cut in cuts(change).iter().map(Some).chain([None]) {
+            let mut files = files.clone();
+            if let Some(cut) = cut {
+                make(&mut files, cut, None);
+            }
+            let samples = read_all(&files);
+            assert!(samples.len() >= least, "change {number}: {} of {least} samples", samples.len());
+            assert!(samples.len() <= least + 1, "change {number}: {} of {least} samples", samples.len());
+            if format == Format::Blg {
+                assert_eq!(shown(&samples), expected[..samples.len()], "change {number}");
+            }
+        }
+        make(&mut files, change, None);
+    }
+    assert_eq!(read_all(&files).len(), taken.len());
+}
+
+#[test]
+fn a_blg() {
+    let mut small = options("a.blg");
+    // Small buffers, so that samples go over their ends.
+    small.max_bytes = Some(1 << 17);
+    killed_everywhere(small);
+}
+
+#[test]
+fn segments() {
+    let mut segments = options("a.blg");
+    segments.suffix = Suffix::Number;
+    segments.segment_time = Some(std::time::Duration::from_millis(1500));
+    segments.max_bytes = Some(65_536);
+    segments.at_max = AtMax::NewSegment;
+    killed_everywhere(segments);
+}
+
+#[test]
+fn a_text() {
+    killed_everywhere(RecordOptions { format: Format::Csv, ..options("a.csv") });
+}

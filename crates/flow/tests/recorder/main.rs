@@ -1,0 +1,7 @@
+//! The recorder: logs of a made machine on a made disk, read back.
+
+mod clocks;
+mod crash;
+mod made;
+mod segments;
+mod whole;

@@ -1,0 +1,179 @@
+//! Logs one after another.
+
+use tachograph_counters::sample::Sample;
+use tachograph_flow::Sink;
+use tachograph_flow::record::{AtMax, RecordOptions, Suffix};
+use tachograph_logs::Format;
+
+use crate::made::{Disk, MILLISECOND, Machine, options, read, statistics};
+use crate::whole::{PATHS, record, shown};
+
+/// Records 50 samples of a machine whose workers come and go; gives them.
+fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
+    let machine = Machine::new(&["ann", "bob"]);
+    let mut recorder = disk.recorder(options).expect("a new file");
+    let mut source = machine.source(&PATHS);
+    let mut taken = Vec::new();
+    for number in 0..50 {
+        match number {
+            7 => machine.set_workers(&["ann"]),
+            // At a boundary of segments of a second.
+            20 => machine.set_workers(&["ann", "bob", "carl"]),
+            33 => machine.set_workers(&["carl", "ann"]),
+            _ => {}
+        }
+        let mut sample = Sample::default();
+        source.sample_now(&mut sample);
+        recorder.take(&sample).expect("room");
+        taken.push(sample);
+        // Samples come up to 3 ms late, never early.
+        machine.go_on(100 * MILLISECOND + [0, 3, -1, -2][number % 4] * MILLISECOND);
+    }
+    recorder.finish().expect("room");
+    let summary = recorder.summary();
+    let names = disk.names();
+    assert_eq!(summary.files, names.len() as u64);
+    assert_eq!(summary.first_file.to_str(), names.first().map(String::as_str));
+    assert_eq!(summary.last_file.to_str(), names.last().map(String::as_str));
+    assert_eq!(summary.bytes, names.iter().map(|name| disk.file(name).len() as u64).sum::<u64>());
+    taken
+}
+
+fn by_second(format: Format, name: &str) -> RecordOptions {
+    let mut options = RecordOptions { format, ..options(name) };
+    options.suffix = Suffix::Number;
+    options.segment_time = Some(std::time::Duration::from_secs(1));
+    options.at_max = AtMax::NewSegment;
+    options
+}
+
+#[test]
+fn segments_by_time_are_whole_logs_that_make_one() {
+    let (apart, one) = (Disk::default(), Disk::default());
+    let taken = churn(&apart, by_second(Format::Blg, "a.blg"));
+    churn(&one, options("one.blg"));
+    let names = ["a_000001.blg", "a_000002.blg", "a_000003.blg", "a_000004.blg", "a_000005.blg"];
+    assert_eq!(apart.names(), names);
+    let mut read_again = Vec::new();
+    for name in names {
+        let (samples, problems) = read(&apart.file(name));
+        assert_eq!((samples.len(), problems), (10, 0), "{name}");
+        read_again.extend(samples);
+    }
+    assert_eq!(shown(&read_again), shown(&taken));
+    let whole = statistics(&one, &one.names());
+    assert_eq!(statistics(&apart, &apart.names()), whole);
+    assert!(
+        whole.iter().any(|(path, row)| path.ends_with(r"\Requests/sec") && row.values == 49),
+        "{whole:?}"
+    );
+}
+
+#[test]
+fn segments_of_text_lose_no_interval() {
+    let (apart, one) = (Disk::default(), Disk::default());
+    churn(&apart, by_second(Format::Csv, "a.csv"));
+    churn(&one, RecordOptions { format: Format::Csv, ..options("one.csv") });
+    let column = |text: &str, path: &str| -> Vec<String> {
+        let cells = |line: &str| {
+            line.trim_end().split("\",\"").map(|cell| cell.trim_matches('"').to_owned()).collect::<Vec<_>>()
+        };
+        let place = cells(text.lines().next().expect("a header")).iter().position(|cell| cell == path);
+        let cell = |line| place.map_or(String::new(), |place| cells(line)[place].clone());
+        text.lines().skip(1).map(cell).collect()
+    };
+    let names = apart.names();
+    for path in [r"\\MADE\Shop\Requests/sec", r"\\MADE\Worker(ann)\% Busy Time"] {
+        let joined: Vec<_> = names.iter().flat_map(|name| column(&apart.text(name), path)).collect();
+        assert_eq!(joined, column(&one.text("one.csv"), path), "{path}");
+        assert_eq!(joined.iter().filter(|cell| *cell == " ").count(), 1, "only the first row has none");
+    }
+    // Each segment has the columns of its own first sample.
+    let bob = r"\\MADE\Worker(bob)\% Busy Time";
+    let has_bob: Vec<_> = names.iter().map(|name| apart.text(name).contains(bob)).collect();
+    assert_eq!(has_bob, [true, false, true, true, false]);
+}
+
+#[test]
+fn segments_by_size_stay_below_it() {
+    for format in [Format::Blg, Format::Csv] {
+        let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
+        let mut options = RecordOptions { format, ..options("a") };
+        options.suffix = Suffix::Number;
+        options.max_bytes = Some(65_536);
+        options.at_max = AtMax::NewSegment;
+        let mut recorder = disk.recorder(options).expect("a new file");
+        let taken = record(&machine, &mut recorder, 1000).expect("room");
+        recorder.finish().expect("room");
+        let names = disk.names();
+        assert!(names.len() > 1, "{names:?}");
+        let mut count = 0;
+        for name in &names {
+            let file = disk.file(name);
+            assert!(file.len() <= 65_536, "{name}: {}", file.len());
+            assert!(file.len() > 50_000 || Some(name) == names.last(), "{name}: {}", file.len());
+            let (samples, problems) = read(&file);
+            assert_eq!(problems, 0);
+            count += samples.len();
+        }
+        assert_eq!(count, taken.len());
+    }
+}
+
+#[test]
+fn numbers_go_on_behind_what_is_there() {
+    let disk = Disk::default();
+    disk.put("a_000041.blg", "mine");
+    disk.put("a_000007.csv", "another format");
+    let machine = Machine::new(&["ann"]);
+    for _ in 0..2 {
+        let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
+        record(&machine, &mut recorder, 12).expect("room");
+        recorder.finish().expect("room");
+    }
+    let names =
+        ["a_000007.csv", "a_000041.blg", "a_000042.blg", "a_000043.blg", "a_000044.blg", "a_000045.blg"];
+    assert_eq!(disk.names(), names);
+    assert_eq!(disk.text("a_000041.blg"), "mine");
+}
+
+#[test]
+fn names_by_date_are_local_and_never_taken() {
+    let disk = Disk::default();
+    disk.put("a_03050100.blg", "mine");
+    let mut options = by_second(Format::Blg, "a.blg");
+    options.suffix = Suffix::Date;
+    let machine = Machine::new(&["ann"]);
+    let mut recorder = disk.recorder(options).expect("a new file");
+    record(&machine, &mut recorder, 15).expect("room");
+    machine.go_on(60_000 * MILLISECOND);
+    record(&machine, &mut recorder, 1).expect("room");
+    recorder.finish().expect("room");
+    assert_eq!(disk.names(), ["a_03050100-2.blg", "a_03050100-3.blg", "a_03050100.blg", "a_03050101.blg"]);
+    assert_eq!(disk.text("a_03050100.blg"), "mine");
+}
+
+#[test]
+fn a_gap_belongs_to_no_segment() {
+    let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
+    let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
+    record(&machine, &mut recorder, 5).expect("room");
+    // The machine was asleep: segments still end at whole seconds after the start.
+    machine.go_on(7_200 * MILLISECOND);
+    record(&machine, &mut recorder, 5).expect("room");
+    recorder.finish().expect("room");
+    let counts: Vec<_> = disk.names().iter().map(|name| read(&disk.file(name)).0.len()).collect();
+    assert_eq!(counts, [5, 3, 2]);
+}
+
+#[test]
+fn steps_of_the_wall_clock_do_not_move_segments() {
+    let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
+    let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
+    record(&machine, &mut recorder, 15).expect("room");
+    machine.step(3_600_000 * MILLISECOND);
+    record(&machine, &mut recorder, 15).expect("room");
+    recorder.finish().expect("room");
+    let counts: Vec<_> = disk.names().iter().map(|name| read(&disk.file(name)).0.len()).collect();
+    assert_eq!(counts, [10, 10, 10]);
+}

@@ -1,0 +1,252 @@
+//! One log: formats, what is there already, limits, full disks.
+
+use tachograph_counters::RawValue;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::live::LiveSource;
+use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder};
+use tachograph_flow::{FlowError, Sink};
+use tachograph_logs::Format;
+
+use crate::made::{Disk, MILLISECOND, Machine, options, read};
+
+pub(crate) const PATHS: [&str; 3] = [r"\Shop\*", r"\Worker(*)\% Busy Time", r"\Worker(carl)\% Busy Time"];
+
+/// Takes so many samples of the machine, a tenth of a second apart.
+pub(crate) fn record(
+    machine: &Machine,
+    recorder: &mut Recorder<Disk>,
+    samples: usize,
+) -> Result<Vec<Sample>, FlowError> {
+    record_from(&mut machine.source(&PATHS), machine, recorder, samples)
+}
+
+/// As [`record`], from a source that may have been used before.
+pub(crate) fn record_from(
+    source: &mut LiveSource,
+    machine: &Machine,
+    recorder: &mut Recorder<Disk>,
+    samples: usize,
+) -> Result<Vec<Sample>, FlowError> {
+    let mut taken = Vec::new();
+    for _ in 0..samples {
+        let mut sample = Sample::default();
+        source.sample_now(&mut sample);
+        recorder.take(&sample)?;
+        taken.push(sample);
+        machine.go_on(100 * MILLISECOND);
+        if recorder.is_full() {
+            break;
+        }
+    }
+    Ok(taken)
+}
+
+/// The moment of a sample, and its groups: path and raw values.
+pub(crate) type Shown = (i64, Vec<(String, Vec<RawValue>)>);
+
+/// What must be the same when samples are read again.
+pub(crate) fn shown(samples: &[Sample]) -> Vec<Shown> {
+    let group = |group: &tachograph_counters::sample::Group| {
+        let labels: Vec<_> = group.instances.iter().map(|instance| instance.label()).collect();
+        let path = format!(r"{}({})\{}", group.set.name, labels.join(","), group.set.counters[0].name);
+        (path, group.values.clone())
+    };
+    samples.iter().map(|sample| (sample.at.utc.0, sample.groups.iter().map(group).collect())).collect()
+}
+
+#[test]
+fn a_blg_holds_what_was_taken() {
+    let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
+    let mut recorder = disk.recorder(options("a.blg")).expect("a new file");
+    let mut taken = record(&machine, &mut recorder, 5).expect("room");
+    // An instance is recorded from its first moment.
+    machine.set_workers(&["ann", "bob", "carl"]);
+    taken.extend(record(&machine, &mut recorder, 3).expect("room"));
+    recorder.finish().expect("room");
+    let (samples, problems) = read(&disk.file("a.blg"));
+    assert_eq!((shown(&samples), problems), (shown(&taken), 0));
+    let summary = recorder.summary();
+    assert_eq!((summary.samples, summary.counters, summary.files), (8, 4, 1));
+    assert_eq!(summary.bytes, disk.file("a.blg").len() as u64);
+    assert_eq!(summary.values, taken.iter().map(|sample| sample.len() as u64).sum::<u64>());
+    assert_eq!((summary.first, summary.last), (Some(taken[0].at), Some(taken[7].at)));
+    assert_eq!(recorder.without_column(), None);
+    assert_eq!(disk.syncs(), (0, 0));
+}
+
+#[test]
+fn a_text_has_the_columns_of_its_first_sample() {
+    for (format, separator) in [(Format::Csv, ","), (Format::Tsv, "\t")] {
+        let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
+        let options = RecordOptions { format, ..options("a.txt") };
+        let mut recorder = disk.recorder(options).expect("a new file");
+        let mut source = machine.source(&PATHS);
+        record_from(&mut source, &machine, &mut recorder, 2).expect("room");
+        assert_eq!(recorder.without_column(), None);
+        machine.set_workers(&["bob", "ann"]);
+        record_from(&mut source, &machine, &mut recorder, 1).expect("room");
+        assert_eq!(recorder.without_column(), Some(r"\\MADE\Worker(bob)"));
+        recorder.finish().expect("room");
+        let text = disk.text("a.txt");
+        let lines: Vec<Vec<_>> = text.lines().map(|line| line.split(separator).collect()).collect();
+        let header = &lines[0][1..];
+        assert_eq!(
+            header,
+            [
+                r#""\\MADE\Shop\Requests/sec""#,
+                r#""\\MADE\Shop\Open Orders""#,
+                r#""\\MADE\Worker(ann)\% Busy Time""#,
+                r#""\\MADE\Worker(carl)\% Busy Time""#,
+            ]
+        );
+        // As Windows writes: no value of two samples in the first row.
+        assert_eq!(lines[1], [r#""03/05/2024 01:00:00.000""#, r#"" ""#, r#""0""#, r#"" ""#, r#"" ""#]);
+        assert_eq!(lines[2], [r#""03/05/2024 01:00:00.100""#, r#""50""#, r#""0""#, r#""50""#, r#"" ""#]);
+        assert_eq!(lines.len(), 4);
+        assert_eq!(recorder.summary().bytes, text.len() as u64);
+    }
+}
+
+#[test]
+fn every_sample_is_synchronised_where_that_is_asked_for() {
+    for format in [Format::Blg, Format::Csv] {
+        let disk = Disk::default();
+        let mut options = RecordOptions { format, ..options("a") };
+        options.is_synced = true;
+        let mut recorder = disk.recorder(options).expect("a new file");
+        record(&Machine::new(&["ann"]), &mut recorder, 4).expect("room");
+        assert_eq!(disk.syncs(), (4, 1));
+        recorder.finish().expect("room");
+        assert_eq!(disk.syncs(), (5, 1));
+    }
+}
+
+#[test]
+fn a_file_that_is_there_stays_unless_asked_otherwise() {
+    let disk = Disk::default();
+    disk.put("a.blg", "mine");
+    let refused = disk.recorder(options("a.blg")).err().expect("it is there");
+    let FlowError::Log(error) = &refused else { panic!("{refused}") };
+    assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::AlreadyExists));
+    assert!(refused.to_string().starts_with("a.blg: "), "{refused}");
+
+    let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
+    let mut recorder = disk.recorder(options).expect("to be overwritten");
+    // Not before there is something to take its place.
+    assert_eq!(disk.text("a.blg"), "mine");
+    record(&Machine::new(&["ann"]), &mut recorder, 2).expect("room");
+    recorder.finish().expect("room");
+    assert_eq!(read(&disk.file("a.blg")).0.len(), 2);
+}
+
+#[test]
+fn without_a_sample_nothing_is_left() {
+    let disk = Disk::default();
+    disk.recorder(options("a.blg")).expect("a new file").finish().expect("nothing to do");
+    assert!(disk.names().is_empty());
+}
+
+#[test]
+fn a_log_is_gone_on_with() {
+    for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
+        let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
+        let options = RecordOptions { format, existing: Existing::Append, ..options(name) };
+        let mut first = disk.recorder(options.clone()).expect("a new file");
+        let mut taken = record(&machine, &mut first, 3).expect("room");
+        first.finish().expect("room");
+        let mut second = disk.recorder(options.clone()).expect("the file");
+        taken.extend(record(&machine, &mut second, 2).expect("later, and the same counters"));
+        second.finish().expect("room");
+        let (samples, problems) = read(&disk.file(name));
+        let times = |samples: &[Sample]| samples.iter().map(|sample| sample.at.utc).collect::<Vec<_>>();
+        assert_eq!((times(&samples), problems), (times(&taken), 0));
+        assert_eq!((second.summary().samples, second.summary().bytes), (2, disk.file(name).len() as u64));
+
+        let before = disk.file(name);
+        let mut other = disk.recorder(options.clone()).expect("the file");
+        let mut sample = Sample::default();
+        machine.source(&[r"\Shop\*"]).sample_now(&mut sample);
+        let error = other.take(&sample).expect_err("other counters").to_string();
+        assert!(
+            error.starts_with(&format!("{name}: cannot append: ")) && error.contains("Worker"),
+            "{error}"
+        );
+        other.finish().expect("nothing to do");
+        machine.step(-3_600_000 * MILLISECOND);
+        let mut early = disk.recorder(options).expect("the file");
+        let error = record(&machine, &mut early, 1).expect_err("earlier").to_string();
+        assert!(error.contains("cannot append: the log ends at 2024-03-05T01:00:00.400-08:00"), "{error}");
+        assert_eq!(disk.file(name), before, "untouched");
+    }
+}
+
+#[test]
+fn a_recording_ends_before_its_file_is_too_long() {
+    for format in [Format::Blg, Format::Csv] {
+        let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
+        let mut options = RecordOptions { format, ..options("a") };
+        options.max_bytes = Some(100_000);
+        let mut recorder = disk.recorder(options).expect("a new file");
+        let taken = record(&machine, &mut recorder, 100_000).expect("it ends by itself");
+        assert!(recorder.is_full());
+        let file = disk.file("a");
+        assert!((85_000..=100_000).contains(&file.len()), "{} bytes", file.len());
+        let (samples, problems) = read(&file);
+        assert_eq!((samples.len(), problems), (taken.len(), 0));
+        let more = record(&machine, &mut recorder, 1).expect_err("it has ended");
+        assert!(more.to_string().contains("has ended"), "{more}");
+        assert_eq!(disk.file("a"), file);
+    }
+}
+
+#[test]
+fn a_circular_log_keeps_the_last_samples() {
+    let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
+    let mut options = options("a.blg");
+    options.max_bytes = Some(65_536);
+    options.at_max = AtMax::Circular;
+    let mut recorder = disk.recorder(options).expect("a new file");
+    let taken = record(&machine, &mut recorder, 1000).expect("room");
+    recorder.finish().expect("room");
+    assert!(!recorder.is_full());
+    let file = disk.file("a.blg");
+    assert!(file.len() <= 65_536);
+    let (samples, problems) = read(&file);
+    assert_eq!(problems, 0);
+    assert!((50..1000).contains(&samples.len()), "{} samples", samples.len());
+    assert_eq!(shown(&samples), shown(&taken[taken.len() - samples.len()..]));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_a_readable_log() {
+    for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
+        for room in (0..60_u64).map(|step| 20_000 + step * 997).chain([0, 10, 70_000, 140_000]) {
+            let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::with_room(room));
+            let mut options = RecordOptions { format, ..options(name) };
+            options.max_bytes = Some(1 << 40);
+            let mut recorder = disk.recorder(options).expect("a new file");
+            let mut source = machine.source(&PATHS);
+            let mut taken = Vec::new();
+            let error = loop {
+                let mut sample = Sample::default();
+                source.sample_now(&mut sample);
+                machine.go_on(100 * MILLISECOND);
+                if let Err(error) = recorder.take(&sample) {
+                    break error;
+                }
+                taken.push(sample);
+            };
+            assert!(error.to_string().starts_with(&format!("{name}: ")), "{error}");
+            recorder.finish().expect("nothing is tried again");
+            if taken.is_empty() {
+                assert!(disk.names().is_empty(), "no sample is in it");
+                continue;
+            }
+            let (samples, _) = read(&disk.file(name));
+            assert!((0..=1).contains(&(samples.len() - taken.len())), "{} of {}", samples.len(), taken.len());
+            if format == Format::Blg {
+                assert_eq!(shown(&samples[..taken.len()]), shown(&taken), "{room}");
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The arguments of `tacho list`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Show what there is: counter sets, counters and instances of this machine, or what logs hold.
+#[derive(Debug, Args)]
+#[command(after_help = r"Examples:
+  tacho list                                   all counter sets of this machine
+  tacho list Memory 'Network*'                 their counters
+  tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of some counters
+  tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
+  tacho list server.blg                        what a log holds")]
+pub(crate) struct ListArguments {
+    /// What to show: a file is a log (.blg, .csv or .tsv, told by its content); what begins with `\` is a path of this
+    /// machine; else the name of a counter set, in which `*` and `?` stand for any text and any character. Without it: the
+    /// counter sets of this machine.
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Vec<PathBuf>,
+    /// Output: text for people, or JSON.
+    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
+    pub(crate) format: ListFormat,
+    /// Only the paths of counters, without instances.
+    #[arg(short, long)]
+    pub(crate) query: bool,
+    /// Only the paths of counters, for each instance that there is (-qx).
+    #[arg(long = "query-instances", visible_alias = "qx", conflicts_with = "query")]
+    pub(crate) query_instances: bool,
+    /// Also type, unit, default scale, source and help of each counter.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Write the list into a file, for -cf.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite the output if it exists.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Formats of `list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people.
+    Table,
+    /// One array, an object per counter set or log.
+    Json,
+}

@@ -1,0 +1,92 @@
+//! The arguments of `tacho query`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::parse_interval;
+
+/// Show values of this machine's counters as they come: all options of Windows' typeperf.
+///
+/// The first values come after one interval, since most counters measure what happens between two samples. Without a
+/// path: the default counters. Ends after -sc samples, or with Ctrl-C.
+#[derive(Debug, Args)]
+#[command(after_help = r"Examples:
+  tacho query '\Processor Information(_Total)\% Processor Time' '\Memory\Available Bytes'
+  tacho query '\Process(*)\% Processor Time' -si 5 -sc 12 -o processes.csv
+  tacho query -cf counters.txt -si 0.1 -f json | jq .
+  tacho query -qx PhysicalDisk -o counters.txt
+
+Quote paths: shells eat backslashes. 'tacho list' shows what there is.
+
+Intervals below 1 s are allowed, but not everything moves so fast: processor times advance in steps of 10 ms on most
+kernels (so 0.1 s shows % Processor Time in steps of 10), pressure stall averages every 2 s, and some counters of
+memory and paging once a second.")]
+pub(crate) struct QueryArguments {
+    /// Counter paths. `*` and `?` stand for any text and any character in every part but the machine. An instance that is
+    /// not there is blank until it comes.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Counter paths, as relog and logman take them.
+    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
+    pub(crate) counters: Vec<String>,
+    /// Counter paths from a file, one a line (-cf).
+    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
+    pub(crate) counter_files: Vec<PathBuf>,
+    /// Time from one sample to the next (-si): seconds, of which there may be a fraction, mm:ss or hh:mm:ss.
+    #[arg(
+        long = "interval",
+        visible_alias = "si",
+        value_name = "[[HH:]MM:]SS",
+        default_value = "1",
+        value_parser = parse_interval
+    )]
+    pub(crate) interval: Duration,
+    /// How many samples to show (-sc). Default: until Ctrl-C.
+    #[arg(
+        long = "samples",
+        visible_alias = "sc",
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub(crate) samples: Option<u64>,
+    /// Format. Default: by the extension of the output's name, else csv; on standard output table (for `-o -`, csv).
+    #[arg(short, long, value_enum, ignore_case = true)]
+    pub(crate) format: Option<QueryFormat>,
+    /// Where to write; every sample is in the file as soon as it was taken. `-` is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite the output if it exists.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// The machine of paths that name none. Only this one can be asked so far.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// List counters instead, without instances: all, or those of the counter sets that are named. With -o: into a file,
+    /// for -cf.
+    #[arg(short, long)]
+    pub(crate) query: bool,
+    /// List counters with their instances instead (-qx).
+    #[arg(long = "query-instances", visible_alias = "qx")]
+    pub(crate) query_instances: bool,
+    /// Options from a file: a line `[option]`, then its value (-config).
+    #[arg(long = "config", value_name = "FILE")]
+    _config: Option<PathBuf>,
+}
+
+/// Formats of `query`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryFormat {
+    /// For people. Follows instances that come and go.
+    Table,
+    /// PDH's comma-separated text. Columns are those of the instances at the start.
+    Csv,
+    /// PDH's tab-separated text, as csv.
+    Tsv,
+    /// One JSON object per sample and line. Follows instances that come and go.
+    Json,
+    /// Raw values in Windows' binary log, as `tacho record` writes it.
+    #[value(alias = "blg")]
+    Bin,
+}

@@ -1,0 +1,187 @@
+//! The arguments of `tacho record`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::parse_interval;
+
+/// Record raw values of this machine's counters into a log.
+///
+/// A BLG keeps raw values, so that every average can be made from it later ('tacho stats', 'tacho relog', Windows'
+/// Performance Monitor). Each sample is written as soon as it is taken: a recorder that is killed loses at most the sample
+/// that it was writing. Ctrl-C and SIGTERM end it with a complete log and exit status 0; a second Ctrl-C ends it at once.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
+pub(crate) struct RecordArguments {
+    /// Counter paths such as '\Processor Information(*)\% Processor Time'; quote them. `*` and `?` stand for any text and
+    /// any character. Instances that come later are recorded from their first moment. Default: six counters of processor,
+    /// memory, disk and network.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Counter paths, as PATH.
+    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
+    pub(crate) counters: Vec<String>,
+    /// Counter paths from a file, one a line (-cf).
+    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
+    pub(crate) counter_files: Vec<PathBuf>,
+    /// The log to write. It is never overwritten without -y.
+    #[arg(short, long, value_name = "LOG")]
+    pub(crate) output: PathBuf,
+    /// Format of the log: bin and bincirc are BLG, raw; csv and tsv hold displayed values, of the instances that the first
+    /// sample has. Default: by the extension of LOG, else bin.
+    #[arg(short, long, value_enum, ignore_case = true)]
+    pub(crate) format: Option<RecordFormat>,
+    /// Time from one sample to the next: [[hh:]mm:]ss, also below a second (0.1). Sample k is taken at the start plus k
+    /// intervals; delays do not add up.
+    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", value_parser = parse_interval)]
+    pub(crate) interval: Duration,
+    /// End after so many samples (-sc). Default: until Ctrl-C.
+    #[arg(long, visible_alias = "sc", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: Option<u64>,
+    /// End after this time: [[hh:]mm:]ss (-d, -rf).
+    #[arg(short, long, visible_alias = "rf", value_name = "TIME", value_parser = parse_interval)]
+    pub(crate) duration: Option<Duration>,
+    /// Most size of a file in MB of 1,048,576 bytes (-max). Then the recording ends, or goes on in a new file (-cnf,
+    /// -segment TIME), or new samples take the place of the oldest (-circular).
+    #[arg(long, visible_alias = "max", value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=MOST_MB))]
+    pub(crate) max_size: Option<u64>,
+    /// Begin a new file after a time ([[hh:]mm:]ss) or at a size (100MB, 64KB, 1GB); without either, when -max is reached
+    /// (-segment, -cnf). Each file is a complete log.
+    #[arg(long, value_name = "TIME|SIZE", num_args = 0..=1, require_equals = true, value_parser = parse_segment)]
+    pub(crate) segment: Option<Option<SegmentLimit>>,
+    /// Let new samples take the place of the oldest when the file has -max MB (BLG only).
+    #[arg(long)]
+    pub(crate) circular: bool,
+    /// Append to LOG if it exists: it must have the same counters, and earlier times.
+    #[arg(short, long)]
+    pub(crate) append: bool,
+    /// What stands behind the names of files: a number, counted on from the highest that is there, or the month, day, hour
+    /// and minute. Segments have a number by default.
+    #[arg(short = 'v', long = "suffix", value_enum, ignore_case = true, value_name = "nnnnnn|mmddhhmm")]
+    pub(crate) suffix: Option<SuffixForm>,
+    /// Overwrite LOG if it exists (-y, -ow).
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Wait after each sample until the disk has it: not even a power failure loses more than the sample being written.
+    #[arg(long)]
+    pub(crate) sync: bool,
+    /// The machine of paths that name none. Only this one can be recorded so far.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Options from a file: a line `[option]`, then its value (-config).
+    #[arg(long = "config", value_name = "FILE")]
+    _config: Option<PathBuf>,
+}
+
+/// More would not fit into 63 bits.
+const MOST_MB: u64 = 1 << 40;
+
+const AFTER_HELP: &str = r"Examples:
+  tacho record '\Processor Information(*)\*' '\Memory\*' -o server.blg
+  tacho record -cf counters.txt -si 15 -segment 1:00:00 -o /var/log/perf/web.blg
+'--help' says more about segments, short intervals, clocks and full disks.";
+
+const AFTER_LONG_HELP: &str = r"Examples:
+  tacho record '\Processor Information(*)\*' '\Memory\*' -o server.blg     until Ctrl-C, every second
+  tacho record '\Process(*)\*' -si 0.1 -d 1:00 -o burst.blg                 ten times a second, for a minute
+  tacho record -cf counters.txt -si 15 -segment 1:00:00 -o web.blg          web_000001.blg, web_000002.blg, ...
+  tacho record '\PhysicalDisk(*)\*' -cnf -max 100 -v mmddhhmm -o disk.blg   a new file of up to 100 MB each time
+  tacho record '\System\*' -f bincirc -max 50 -o flight.blg                 always the last 50 MB
+  tacho record '\Memory\Available Bytes' -sc 60 -f csv -o memory.csv        sixty rows of text
+  tacho stats web_*.blg                                                     over all segments
+
+Segments: each file is a complete log. No sample stands in two of them; 'stats' and 'relog' pair the last sample of one with
+the first of the next, so that give them together and no interval is lost. Numbers go on behind the highest that is there,
+also after a restart, so that no segment is ever overwritten.
+
+Intervals below a second: the kernel renews some counters more slowly than that. Times of processors and processes come in
+steps of 10 ms, counts of memory pages about once a second, averages of pressure every two seconds.
+
+Clocks: intervals are measured by a clock that goes on while the machine sleeps and that nobody sets. Sample times are the
+local time in the offset of the start, also over the end of daylight time; where the clock is set back, each is 1 ms after
+the one before until the clock is there again. Nothing is left out, and no time goes back.
+
+What goes wrong: a value that cannot be read is an error in the log, said once with its cause, and counted at the end. An
+instance that is not there is recorded when it comes; a set or counter that does not exist is an error before the first
+sample, unless others do. A full disk ends the recording with exit status 1; the log is whole up to the last sample.
+Exit status: 0 done, also by Ctrl-C; 1 not done; 2 called wrongly.";
+
+/// Formats that `record` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormat {
+    /// Windows' binary log.
+    #[value(alias = "blg")]
+    Bin,
+    /// The same with -circular.
+    Bincirc,
+    /// PDH's comma-separated text.
+    Csv,
+    /// PDH's tab-separated text.
+    Tsv,
+}
+
+/// What stands behind the name of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SuffixForm {
+    /// A number of six digits.
+    Nnnnnn,
+    /// Month, day, hour, minute.
+    Mmddhhmm,
+}
+
+/// When a segment is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SegmentLimit {
+    /// After this time.
+    Time(Duration),
+    /// At so many bytes.
+    Bytes(u64),
+}
+
+/// Smaller files would hold more of headers than of samples.
+const LEAST_SEGMENT: u64 = 64 << 10;
+
+fn parse_segment(text: &str) -> Result<SegmentLimit, String> {
+    let text = text.trim();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim().to_ascii_uppercase().as_str() {
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1_u64 << 30,
+        unit if !unit.is_empty() && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+            return Err("not a size: write a whole number with KB, MB or GB, such as 100MB".to_owned());
+        }
+        _ => return parse_interval(text).map(SegmentLimit::Time),
+    };
+    let number: u64 = number.parse().map_err(|_| "not a size: write 100MB".to_owned())?;
+    match number.checked_mul(factor).filter(|&bytes| bytes <= MOST_MB << 20) {
+        None => Err("too large".to_owned()),
+        Some(bytes) if bytes < LEAST_SEGMENT => Err("a file has at least 64KB".to_owned()),
+        Some(bytes) => Ok(SegmentLimit::Bytes(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_by_time_and_size() {
+        for (text, limit) in [
+            ("1:00:00", SegmentLimit::Time(Duration::from_secs(3600))),
+            ("90", SegmentLimit::Time(Duration::from_secs(90))),
+            ("0.5", SegmentLimit::Time(Duration::from_millis(500))),
+            ("100MB", SegmentLimit::Bytes(100 << 20)),
+            ("64 kb", SegmentLimit::Bytes(64 << 10)),
+            ("2GB", SegmentLimit::Bytes(2 << 30)),
+        ] {
+            assert_eq!(parse_segment(text), Ok(limit), "{text}");
+        }
+        for text in ["", "0", "MB", "1KB", "0MB", "10TB", "1.5MB", "-1MB", "99999999999999GB", "x"] {
+            assert!(parse_segment(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What this machine has.
+
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::set::Instances;
+use tachograph_counters::wildcard::{Pattern, closest, fold_case};
+use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
+use tachograph_perflib::{Numbering, Registry};
+use unicode_width::UnicodeWidthStr;
+
+use super::Form;
+use crate::failure::{Failure, say};
+use crate::live;
+use crate::table::{line, push_padded, visible};
+
+/// A counter set of this machine, or the part of it that a path takes.
+pub(super) struct ChosenSet {
+    machine: Arc<str>,
+    info: Arc<CounterSetInfo>,
+    /// Places of the counters that are shown.
+    counters: Vec<usize>,
+    /// The instances that there are now, where they were asked for and the set has any.
+    instances: Option<Instances>,
+    /// Whether a path took it, so that only paths are of interest.
+    is_of_path: bool,
+}
+
+/// All counter sets, sorted by name.
+pub(super) fn every_set(registry: &Registry, form: Form) -> Vec<ChosenSet> {
+    let mut sets: Vec<_> = registry.counter_sets().map(|info| ChosenSet::whole(registry, info)).collect();
+    sets.sort_by_key(|set| fold_case(&set.info.name));
+    // A list of everything is no reason to look at every process.
+    if matches!(form, Form::PathsWithInstances | Form::Json { has_instances: true }) {
+        sets.iter_mut().for_each(|set| set.read_instances(registry));
+    }
+    sets
+}
+
+/// The counter sets that a path or a name takes.
+pub(super) fn choose(registry: &Arc<Registry>, word: &str, form: Form) -> Result<Vec<ChosenSet>, Failure> {
+    let needs_instances = !matches!(form, Form::Paths | Form::Json { has_instances: false });
+    if !word.starts_with(['\\', '/']) {
+        return of_name(registry, word, needs_instances);
+    }
+    // `\Memory` names a set as well.
+    let name = &word[1..];
+    if !name.contains(['\\', '/']) {
+        return of_name(registry, name, needs_instances);
+    }
+    of_path(registry, &live::parse_path(registry, word)?, form)
+}
+
+fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec<ChosenSet>, Failure> {
+    let pattern = Pattern::new(name);
+    let mut sets: Vec<_> = registry
+        .counter_sets()
+        .filter(|info| pattern.matches(&info.name))
+        .map(|info| ChosenSet::whole(registry, info))
+        .collect();
+    if sets.is_empty() {
+        let near = closest(name, registry.counter_sets().map(|info| &*info.name));
+        return Err(Failure::usage(match near {
+            Some(near) => {
+                format!("'{name}' is no counter set of this machine, and no file: did you mean '{near}'?")
+            }
+            None => format!(
+                "'{name}' is no counter set of this machine, and no file; 'tacho list' shows the sets"
+            ),
+        }));
+    }
+    sets.sort_by_key(|set| fold_case(&set.info.name));
+    if needs_instances {
+        sets.iter_mut().for_each(|set| set.read_instances(registry));
+    }
+    Ok(sets)
+}
+
+fn of_path(registry: &Arc<Registry>, path: &PathPattern, form: Form) -> Result<Vec<ChosenSet>, Failure> {
+    let takes = |counter: &CounterInfo| counter.is_displayable() && path.matches_counter(&counter.name);
+    let mut sets = Vec::new();
+    for info in registry.counter_sets() {
+        let is_it = path.matches_set(&info.name) && info.has_instances() == path.instance().is_some();
+        let counters: Vec<_> =
+            (0..info.counters.len()).filter(|&place| takes(&info.counters[place])).collect();
+        if is_it && !counters.is_empty() {
+            sets.push(ChosenSet { counters, is_of_path: true, ..ChosenSet::whole(registry, info) });
+        }
+    }
+    if sets.is_empty() {
+        // Whoever opens a source of it knows what there is instead; nothing is read.
+        let paths = std::slice::from_ref(path);
+        let opened = LiveSource::open(registry, paths, LiveOptions::default());
+        let (_, selection) = opened.map_err(Failure::work)?;
+        return Err(Failure::usages(live::complaints(&selection)));
+    }
+    if form == Form::Paths {
+        return Ok(sets);
+    }
+    for set in &mut sets {
+        set.read_instances(registry);
+        let Some(all) = set.instances.take() else { continue };
+        let taken: Instances =
+            all.iter().filter(|instance| path.matches_instance(Some(instance.label()))).cloned().collect();
+        if taken.is_empty() {
+            let wanted = path.instance().map_or("", |instance| instance.as_str());
+            let near = closest(wanted, all.iter().map(|instance| instance.label()));
+            let advice = near.map(|near| format!(": did you mean '{near}'?")).unwrap_or_default();
+            say(format_args!("'{}' has no instance '{wanted}' now{advice}", set.info.name));
+        }
+        set.instances = Some(taken);
+    }
+    Ok(sets)
+}
+
+impl ChosenSet {
+    fn whole(registry: &Registry, info: &Arc<CounterSetInfo>) -> Self {
+        let is_shown = |&place: &usize| info.counters[place].is_displayable();
+        Self {
+            machine: Arc::clone(registry.machine()),
+            info: Arc::clone(info),
+            counters: (0..info.counters.len()).filter(is_shown).collect(),
+            instances: None,
+            is_of_path: false,
+        }
+    }
+
+    /// Reads which instances there are now. A set that fails has none, and says why.
+    fn read_instances(&mut self, registry: &Registry) {
+        if !self.info.has_instances() {
+            return;
+        }
+        let keys = registry.instances(self.info.guid).unwrap_or_else(|failure| {
+            say(format_args!("{}: {}", self.info.name, failure.reason));
+            Vec::new()
+        });
+        self.instances = Some(Arc::clone(Numbering::default().number(&keys)));
+    }
+
+    pub(super) fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    pub(super) fn info(&self) -> &CounterSetInfo {
+        &self.info
+    }
+
+    pub(super) fn counters(&self) -> impl Iterator<Item = &CounterInfo> {
+        self.counters.iter().map(|&place| &self.info.counters[place])
+    }
+
+    pub(super) fn instances(&self) -> Option<&Instances> {
+        self.instances.as_ref()
+    }
+
+    /// The paths of its counters, without the machine, so that they are good for any.
+    pub(super) fn paths(&self, has_instances: bool) -> Vec<String> {
+        let name = &self.info.name;
+        let starts = match &self.instances {
+            Some(instances) if has_instances => {
+                instances.iter().map(|instance| format!(r"\{name}({})\", instance.label())).collect()
+            }
+            _ if self.info.has_instances() => vec![format!(r"\{name}(*)\")],
+            _ => vec![format!(r"\{name}\")],
+        };
+        let of_start = |start: &String| {
+            self.counters().map(|counter| format!("{start}{}", counter.name)).collect::<Vec<_>>()
+        };
+        starts.iter().flat_map(of_start).collect()
+    }
+}
+
+/// The unit of a counter's values, as it is shown beside them.
+pub(super) fn unit_of(counter: &CounterInfo) -> String {
+    match &*counter.unit {
+        "" => counter_of(counter).unit().into_owned(),
+        unit => unit.to_owned(),
+    }
+}
+
+/// A line for each counter set.
+pub(super) fn overview(sets: &[ChosenSet]) -> String {
+    let rows = sets.iter().map(|set| {
+        let instances = if set.info.has_instances() { "yes" } else { "-" };
+        [
+            visible(&set.info.name).into_owned(),
+            instances.to_owned(),
+            set.counters.len().to_string(),
+            set.info.help.to_string(),
+        ]
+    });
+    let header = ["counter set", "instances", "counters", ""].map(str::to_owned);
+    columns(std::iter::once(header).chain(rows).collect(), 2)
+}
+
+/// Each counter set with its help, instances and counters.
+pub(super) fn description(sets: &[ChosenSet], is_verbose: bool) -> String {
+    let mut texts = Vec::new();
+    let mut paths = String::new();
+    for set in sets {
+        if set.is_of_path && !is_verbose {
+            set.paths(true).into_iter().for_each(|path| paths += &line(path));
+        } else {
+            texts.push(describe(set, is_verbose));
+        }
+    }
+    paths + &texts.join("\n")
+}
+
+fn describe(set: &ChosenSet, is_verbose: bool) -> String {
+    let info = &set.info;
+    let mut text = line(format_args!(r"\\{}\{}", set.machine, info.name));
+    text += &line(format_args!("  {}", info.help));
+    if let Some(instances) = &set.instances {
+        let names: Vec<_> = instances.iter().map(|instance| instance.label()).collect();
+        let names = if names.is_empty() { "none now".to_owned() } else { names.join(" | ") };
+        text += &line(format_args!("  instances: {names}"));
+    }
+    if is_verbose {
+        if !info.instances_help.is_empty() {
+            text += &line(format_args!("  {}", info.instances_help));
+        }
+        for counter in set.counters() {
+            text.push('\n');
+            text += &line(format_args!("  {}", counter.name));
+            for (name, value) in [
+                ("type", counter.counter_type.to_string()),
+                ("unit", unit_of(counter)),
+                ("scale", format!("10^{}", counter.default_scale)),
+                ("source", counter.source.to_string()),
+                ("help", counter.help.to_string()),
+            ] {
+                if !value.is_empty() {
+                    text += &line(format_args!("    {name:6}  {value}"));
+                }
+            }
+        }
+        return text;
+    }
+    let rows = set.counters().map(|counter| {
+        [format!("  {}", visible(&counter.name)), unit_of(counter), visible(&counter.help).into_owned()]
+    });
+    text + &columns(rows.collect(), usize::MAX)
+}
+
+/// Rows with their columns under each other; that of this number is set to the right.
+fn columns<const COLUMNS: usize>(rows: Vec<[String; COLUMNS]>, right: usize) -> String {
+    let mut widths = [0; COLUMNS];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.width().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut shown = String::new();
+        for (number, (cell, width)) in row.iter().zip(widths).enumerate() {
+            if number > 0 {
+                shown.push_str("  ");
+            }
+            push_padded(&mut shown, cell, width, number == right);
+        }
+        text.push_str(shown.trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,60 @@
+//! `tacho` without a command: what the machine does now, in one table.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tachograph_flow::Sink;
+use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
+
+use crate::failure::{Failure, say};
+use crate::live;
+use crate::table::{value, write_table};
+
+/// How many samples are taken.
+const SAMPLES: u64 = 5;
+
+pub(crate) fn run() -> Result<ExitCode, Failure> {
+    let registry = live::this_machine()?;
+    let paths = live::default_counters(&registry)?;
+    let stop = Stop::default();
+    let options = LiveOptions {
+        interval: Duration::from_secs(1),
+        samples: Some(SAMPLES),
+        has_baseline: true,
+        stop: stop.clone(),
+        ..LiveOptions::default()
+    };
+    let mut live = live::open(&registry, &paths, options)?;
+    live::stop_on_signals(&stop)?;
+    let is_watched = io::stdout().is_terminal() && io::stderr().is_terminal();
+    if is_watched {
+        say(format_args!(
+            "taking {SAMPLES} samples, a second apart; 'tacho --help' shows what else there is"
+        ));
+    }
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    let report = live.report.clone();
+    tachograph_flow::feed(&mut live.source, &mut sink, || live::say_news(&report))?;
+    sink.finish()?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    write_table(&mut out, HEADER, 2, &sink.rows(), cells)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const HEADER: [&str; 6] = ["counter", "unit", "last", "average", "minimum", "maximum"];
+
+fn cells(row: &StatisticsRow) -> [String; 6] {
+    let summary = &row.summary;
+    let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
+    [
+        row.path.clone(),
+        row.counter.unit().into_owned(),
+        shown(summary.last),
+        shown(summary.average),
+        shown(summary.minimum),
+        shown(summary.maximum),
+    ]
+}

@@ -1,0 +1,212 @@
+//! `tacho query`: values of this machine's counters as they come.
+
+mod output;
+mod table;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Extent;
+use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::record::{Existing, RecordOptions, Recorder};
+use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
+use tachograph_flow::{FlowError, Sink, Source, UnionScan};
+use tachograph_logs::Format;
+use tachograph_perflib::{FREQUENCY, Registry};
+
+use super::list;
+use super::relog::{Target, at_output};
+use crate::arguments::{QueryArguments, QueryFormat};
+use crate::failure::{Failure, say};
+use crate::live::{self, Live};
+use crate::path_file;
+use crate::table::counted;
+use output::{RowOutput, refuse_existing};
+use table::TableSink;
+
+/// The name of standard output as a file.
+const STANDARD_OUTPUT: &str = "-";
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Table,
+    Text(Format),
+    Json,
+    Blg,
+}
+
+impl Shown {
+    fn of_arguments(arguments: &QueryArguments) -> Self {
+        match (arguments.format, arguments.output.as_deref()) {
+            (Some(QueryFormat::Table), _) => Self::Table,
+            (Some(QueryFormat::Csv), _) => Self::Text(Format::Csv),
+            (Some(QueryFormat::Tsv), _) => Self::Text(Format::Tsv),
+            (Some(QueryFormat::Json), _) => Self::Json,
+            (Some(QueryFormat::Bin), _) => Self::Blg,
+            (None, None) => Self::Table,
+            (None, Some(output)) => match Target::of_path(output) {
+                Some(Target::Blg) => Self::Blg,
+                Some(Target::Text(format)) => Self::Text(format),
+                Some(Target::Json) => Self::Json,
+                None => Self::Text(Format::Csv),
+            },
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
+    let registry = live::this_machine()?;
+    if let Some(machine) = &arguments.machine {
+        live::check_machine(&registry, machine)?;
+    }
+    if arguments.query || arguments.query_instances {
+        return list::paths_of_this_machine(&registry, arguments);
+    }
+    let paths = paths(&registry, arguments)?;
+    let shown = Shown::of_arguments(arguments);
+    let output = arguments.output.as_deref().filter(|output| output.as_os_str() != STANDARD_OUTPUT);
+    if shown == Shown::Blg && output.is_none() {
+        return Err(Failure::usage(
+            "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+        ));
+    }
+    let stop = Stop::default();
+    let options = LiveOptions {
+        interval: arguments.interval,
+        samples: arguments.samples,
+        has_baseline: true,
+        stop: stop.clone(),
+        ..LiveOptions::default()
+    };
+    let mut live = live::open(&registry, &paths, options)?;
+    if let Some(output) = output {
+        refuse_existing(output, arguments.yes)?;
+    }
+    live::stop_on_signals(&stop)?;
+    // The sample that opens the first interval; it also says which instances there are.
+    let mut first = Sample::default();
+    if !live.source.next(&mut first)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    live::say_news(&live.report);
+    notice_missing(&live, &paths, &first);
+    let (mut sink, late) = sink(shown, output, arguments, &live, &first)?;
+    let outcome = pump(&mut live, &first, &mut *sink, &late);
+    live::say_summary(&live.report);
+    say_late(&late);
+    match outcome {
+        // A recorder names its file itself.
+        Err(error) if shown == Shown::Blg => Err(error.into()),
+        Err(error) => Err(at_output(error, output.unwrap_or(Path::new("standard output")))),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The end of the pipeline, and the instances that will have no place in it.
+fn sink(
+    shown: Shown,
+    output: Option<&Path>,
+    arguments: &QueryArguments,
+    live: &Live,
+    first: &Sample,
+) -> Result<(Box<dyn Sink>, LateInstances), Failure> {
+    if let (Shown::Blg, Some(path)) = (shown, output) {
+        let mut options = RecordOptions::new(path, arguments.interval);
+        options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
+        options.zone = live.zone.clone();
+        options.performance_frequency = FREQUENCY;
+        return Ok((Box::new(Recorder::create(options, first.at)?), LateInstances::default()));
+    }
+    let scan = columns(first, shown)?;
+    let out = match output {
+        Some(path) => RowOutput::file(path, arguments.yes)?,
+        None => RowOutput::standard(),
+    };
+    Ok(match shown {
+        Shown::Text(format) => {
+            let (sink, late) = TextSink::new(out, format, live.zone.clone(), &scan)?.live();
+            (Box::new(sink), late)
+        }
+        Shown::Json => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
+        _ => (Box::new(TableSink::new(out, table::screen_width())), LateInstances::default()),
+    })
+}
+
+/// The paths that are asked for, or the default counters.
+fn paths(registry: &Registry, arguments: &QueryArguments) -> Result<Vec<PathPattern>, Failure> {
+    let mut paths = Vec::new();
+    for text in arguments.paths.iter().chain(&arguments.counters) {
+        paths.push(live::parse_path(registry, text)?);
+    }
+    for file in &arguments.counter_files {
+        for path in path_file::read(file)? {
+            paths.push(live::here(registry, path)?);
+        }
+    }
+    if paths.is_empty() { live::default_counters(registry) } else { Ok(paths) }
+}
+
+/// The columns of a text. One without any can never show a value.
+fn columns(first: &Sample, shown: Shown) -> Result<UnionScan, Failure> {
+    let mut scan = UnionScan::default();
+    scan.take(first)?;
+    let has_columns = scan.groups().iter().any(|group| !group.instances.is_empty());
+    if matches!(shown, Shown::Text(_)) && !has_columns {
+        return Err(Failure::usage(
+            "there is no instance now, and so no column; -f json and -f table follow instances that come later",
+        ));
+    }
+    Ok(scan)
+}
+
+/// Runs the samples that follow the first into the sink.
+fn pump(live: &mut Live, first: &Sample, sink: &mut dyn Sink, late: &LateInstances) -> Result<(), FlowError> {
+    sink.take(first)?;
+    let report = live.report.clone();
+    let mut has_said_late = false;
+    tachograph_flow::feed(&mut live.source, sink, || {
+        live::say_news(&report);
+        if !has_said_late && let Some(instance) = late.first() {
+            has_said_late = true;
+            say(format_args!(
+                "'{instance}' came after the start, so it has no column; -f json and -f table follow such instances"
+            ));
+        }
+    })?;
+    sink.finish()
+}
+
+/// Says at the end how many instances had no column, beside the one that was told.
+fn say_late(late: &LateInstances) {
+    let more = late.count().saturating_sub(1);
+    if more > 0 {
+        let instances = counted(more, "more instance", "more instances");
+        say(format_args!("{instances} came after the start and had no column"));
+    }
+}
+
+/// Says which instances that were asked for are not there (yet).
+fn notice_missing(live: &Live, paths: &[PathPattern], first: &Sample) {
+    let mut missing = live.source.missing_instances();
+    let has_none = |path: &&PathPattern| {
+        let is_wild = path.instance().is_some_and(|instance| !instance.is_literal());
+        let of_path = |group: &&tachograph_counters::sample::Group| {
+            group.set.extent == Extent::Column
+                && path.matches_set(&group.set.name)
+                && group.set.counters.iter().any(|counter| path.matches_counter(&counter.name))
+        };
+        let mut groups = first.groups.iter().filter(of_path).peekable();
+        is_wild
+            && groups.peek().is_some()
+            && groups.all(|group| {
+                group.instances.iter().all(|instance| !path.matches_instance(Some(instance.label())))
+            })
+    };
+    missing.extend(paths.iter().filter(has_none).map(ToString::to_string));
+    live::say_some(&missing, "such paths", |path| {
+        format!("'{path}': there is no such instance now; it is blank until it comes")
+    });
+}

@@ -1,0 +1,127 @@
+//! `tacho record`: raw values of this machine's counters into a log.
+
+mod plan;
+mod summary;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::record::Recorder;
+use tachograph_flow::{FlowError, Sink, Source};
+use tachograph_perflib::Registry;
+
+use crate::arguments::RecordArguments;
+use crate::failure::{Failure, say};
+use crate::live::{self, Live};
+use crate::path_file;
+use summary::End;
+
+pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    let mut log = plan::of(arguments)?;
+    let registry = live::this_machine()?;
+    if let Some(machine) = &arguments.machine {
+        live::check_machine(&registry, machine)?;
+    }
+    let paths = paths(&registry, arguments)?;
+    let stop = Stop::default();
+    let options = LiveOptions {
+        interval: arguments.interval,
+        samples: arguments.samples,
+        duration: arguments.duration,
+        stop: stop.clone(),
+        ..LiveOptions::default()
+    };
+    let mut live = live::open(&registry, &paths, options)?;
+    live::stop_on_signals(&stop)?;
+    let max = log.max_bytes;
+    log.zone = live.zone.clone();
+    let utc = FileTime::from_system_time(SystemTime::now());
+    let now = Moment { utc, bias_minutes: log.zone.bias_minutes };
+    let mut recorder = Recorder::create(log, now).map_err(refused)?;
+    let outcome = record(&mut live, &mut recorder);
+    live::say_news(&live.report);
+    let is_begun = recorder.summary().samples > 0;
+    if is_begun || outcome.is_ok() {
+        let end = match max.filter(|_| recorder.is_full()) {
+            _ if outcome.is_err() => End::Failed,
+            Some(bytes) => End::Full(bytes),
+            None => End::Asked,
+        };
+        say(summary::line(recorder.summary(), &live.report, end));
+    }
+    match outcome {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // Nothing was written: the log cannot take these counters, or not now.
+        Err(error) if !is_begun => Err(refused(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// From the first sample to the last.
+fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
+    let mut sample = Sample::default();
+    let mut is_late_said = false;
+    while live.source.next(&mut sample)? {
+        recorder.take(&sample)?;
+        live::say_news(&live.report);
+        if recorder.summary().samples == 1 {
+            live::say_some(&live.source.missing_instances(), "such paths", |path| {
+                format!("'{path}': there is no such instance now; it is recorded when it comes")
+            });
+        }
+        if !is_late_said && let Some(late) = recorder.without_column() {
+            say(format_args!(
+                "'{late}' came after the first row, so it has no column; a BLG (-f bin) takes in what comes later"
+            ));
+            is_late_said = true;
+        }
+        if recorder.is_full() {
+            break;
+        }
+    }
+    recorder.finish()
+}
+
+/// The paths that are asked for, or the default counters, which are named then.
+fn paths(registry: &Registry, arguments: &RecordArguments) -> Result<Vec<PathPattern>, Failure> {
+    let mut paths = Vec::new();
+    for text in arguments.paths.iter().chain(&arguments.counters) {
+        paths.push(live::parse_path(registry, text)?);
+    }
+    for file in &arguments.counter_files {
+        for path in path_file::read(file)? {
+            paths.push(live::here(registry, path)?);
+        }
+    }
+    if paths.is_empty() {
+        paths = live::default_counters(registry)?;
+        let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();
+        say(format_args!("no counter is named, so these are recorded: {}", names.join(", ")));
+    }
+    Ok(paths)
+}
+
+/// Why a recording does not begin.
+fn refused(error: FlowError) -> Failure {
+    let FlowError::Log(log) = &error else { return error.into() };
+    if log.is_unsupported() {
+        return Failure::usage(error);
+    }
+    let Some(io) = log.io_error() else { return error.into() };
+    let text = log.to_string();
+    let file = text.strip_suffix(&format!(": {io}")).unwrap_or(&text);
+    let named = |what: &str| format!("{file}{what}");
+    match io.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::usage(named(" exists: give -y to overwrite it, -a to append to it, or another name"))
+        }
+        ErrorKind::IsADirectory => Failure::usage(named(": this is a folder")),
+        ErrorKind::NotFound => Failure::work(named(": its folder does not exist; make it first")),
+        _ => error.into(),
+    }
+}

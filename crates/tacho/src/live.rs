@@ -1,0 +1,215 @@
+//! This machine as a source: its counter sets, and what the paths of the command line mean on it.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_flow::Selection;
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, Stop};
+use tachograph_perflib::registration::CounterInfo;
+use tachograph_perflib::{Clock, Registry};
+use tachograph_system::Roots;
+
+use crate::failure::{Failure, say};
+use crate::table::counted;
+
+/// What is shown when nothing is asked for: the six of Get-Counter, each with what is nearest to it where a machine does
+/// not have it.
+const DEFAULT_COUNTERS: [&[&str]; 6] = [
+    &[r"\Network Interface(*)\Bytes Total/sec"],
+    &[r"\Processor Information(_Total)\% Processor Time", r"\Processor(_Total)\% Processor Time"],
+    &[r"\Memory\% Committed Bytes In Use", r"\Memory\Committed Bytes", r"\Memory\Available Bytes"],
+    &[r"\Memory\Cache Faults/sec", r"\Memory\Page Faults/sec"],
+    &[r"\PhysicalDisk(_Total)\% Disk Time", r"\PhysicalDisk(_Total)\% Idle Time"],
+    &[r"\PhysicalDisk(_Total)\Current Disk Queue Length", r"\PhysicalDisk(_Total)\Avg. Disk Queue Length"],
+];
+
+/// The default counters, as far as this machine has them.
+pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+    let mut paths = Vec::new();
+    for choices in DEFAULT_COUNTERS {
+        for choice in choices {
+            let path = PathPattern::parse(choice).map_err(Failure::work)?;
+            if has_counter(registry, &path) {
+                paths.push(path);
+                break;
+            }
+        }
+    }
+    match paths.is_empty() {
+        true => Err(Failure::work(
+            "this machine has none of the default counters; 'tacho list' shows what it has",
+        )),
+        false => Ok(paths),
+    }
+}
+
+fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
+    let has_it = |counter: &CounterInfo| counter.is_displayable() && path.matches_counter(&counter.name);
+    registry.counter_sets().any(|set| {
+        path.matches_set(&set.name)
+            && set.has_instances() == path.instance().is_some()
+            && set.counters.iter().any(has_it)
+    })
+}
+
+/// Whether a name means this machine.
+fn is_here(registry: &Registry, machine: &str) -> bool {
+    let name = machine.trim_start_matches(['\\', '/']);
+    [registry.machine(), ".", "localhost"].iter().any(|here| eq_ignore_case(name, here))
+}
+
+/// Refuses the name of another machine.
+pub(crate) fn check_machine(registry: &Registry, machine: &str) -> Result<(), Failure> {
+    if is_here(registry, machine) {
+        return Ok(());
+    }
+    let here = registry.machine();
+    Err(Failure::usage(format!(
+        r"'{machine}' is another machine: only this machine, \\{here}, can be asked so far"
+    )))
+}
+
+/// Reads a path of this machine.
+pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern, Failure> {
+    let path = PathPattern::parse(text).map_err(|error| Failure::usage(format!("'{text}': {error}")))?;
+    here(registry, path)
+}
+
+/// The path without the name of this machine; an error where it names another one.
+pub(crate) fn here(registry: &Registry, path: PathPattern) -> Result<PathPattern, Failure> {
+    let Some(machine) = &path.path().machine else { return Ok(path) };
+    check_machine(registry, &format!(r"\\{machine}"))?;
+    Ok(CounterPath { machine: None, ..path.path().clone() }.into())
+}
+
+/// A live source and what belongs to it.
+pub(crate) struct Live {
+    pub(crate) source: LiveSource,
+    pub(crate) report: LiveReport,
+    /// The time zone of this machine with the bias of now, which holds for the whole run.
+    pub(crate) zone: TimeZone,
+}
+
+/// All counter sets of this machine.
+pub(crate) fn this_machine() -> Result<Arc<Registry>, Failure> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut registry = Registry::new(name, Clock::of_this_machine());
+    for provider in tachograph_system::providers(&Roots::of_this_machine()) {
+        let set = Arc::clone(&provider.info().name);
+        registry.register(provider).map_err(|code| Failure::work(format!(r"'\{set}': {code}")))?;
+    }
+    Ok(Arc::new(registry))
+}
+
+/// A source of what the paths select. Paths that select nothing are named on standard error; an error when that holds
+/// for all of them.
+pub(crate) fn open(
+    registry: &Arc<Registry>,
+    paths: &[PathPattern],
+    mut options: LiveOptions,
+) -> Result<Live, Failure> {
+    let zone = zone_of_now();
+    options.bias_minutes = bias_of_now();
+    options.boot_time = tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default();
+    let (source, selection) = LiveSource::open(registry, paths, options).map_err(Failure::work)?;
+    let lines = complaints(&selection);
+    if !paths.is_empty() && lines.len() == paths.len() {
+        return Err(Failure::usages(lines));
+    }
+    lines.iter().for_each(say);
+    Ok(Live { report: source.report(), source, zone })
+}
+
+/// What to say of paths that are not on this machine.
+pub(crate) fn complaints(selection: &Selection) -> Vec<String> {
+    let message = |(path, advice): (String, Option<String>)| {
+        if let Some(source) = source_elsewhere(&path) {
+            return format!("'{path}' is not on this machine: its kernel does not tell it ({source})");
+        }
+        match advice {
+            Some(advice) => format!("'{path}' is not on this machine: {advice}"),
+            None => format!("'{path}' is not on this machine; 'tacho list' shows what is"),
+        }
+    };
+    selection.unmatched().into_iter().map(message).collect()
+}
+
+/// Where a counter would come from that other machines have.
+fn source_elsewhere(path: &str) -> Option<Arc<str>> {
+    let path = PathPattern::parse(path).ok()?;
+    let mut sets = tachograph_system::known_sets();
+    let set =
+        sets.find(|set| path.matches_set(&set.name) && set.has_instances() == path.instance().is_some())?;
+    let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
+    counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::clone(&counter.source))
+}
+
+/// Minutes to add to local time to get UTC, now.
+fn bias_of_now() -> i32 {
+    -(Zoned::now().offset().seconds() / 60)
+}
+
+/// The zone of this machine with the bias of now and no daylight rule: local times of a recording rise always.
+fn zone_of_now() -> TimeZone {
+    let now = Zoned::now();
+    let name = now.time_zone().iana_name().unwrap_or("local time");
+    TimeZone::fixed(name, bias_of_now())
+}
+
+/// Ends the source on Ctrl-C and SIGTERM; when that is asked for again, everything, since writing may wait for a reader.
+pub(crate) fn stop_on_signals(stop: &Stop) -> Result<(), Failure> {
+    let stop = stop.clone();
+    let handler = move || {
+        if stop.is_stopped() {
+            // What shells give for SIGINT.
+            std::process::exit(130);
+        }
+        stop.stop();
+    };
+    ctrlc::set_handler(handler).map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))
+}
+
+/// Says what went wrong since the last time, each cause once, with the first counter that it concerns.
+pub(crate) fn say_news(report: &LiveReport) {
+    for trouble in report.news() {
+        let others = match trouble.counters.len().saturating_sub(1) {
+            0 => String::new(),
+            others => format!(" and {}", counted(others as u64, "other counter", "other counters")),
+        };
+        say(format_args!("{}{others}: {}", trouble.path, trouble.reason));
+    }
+}
+
+/// How many lines of a kind are said; the others are counted.
+const MOST_LINES: usize = 10;
+
+/// Says at the end how often what went wrong did so, where that was more than once, and what was missed.
+pub(crate) fn say_summary(report: &LiveReport) {
+    let mut troubles = report.troubles();
+    troubles.retain(|trouble| trouble.count > 1);
+    say_some(&troubles, "other causes", |trouble| {
+        let values = counted(trouble.count, "value", "values");
+        format!("in all {values} could not be read: {}", trouble.reason)
+    });
+    let missed = report.missed();
+    if missed > 0 {
+        let moments = counted(missed, "moment", "moments");
+        say(format_args!("{moments} went by without a sample, since the one before took too long"));
+    }
+    let steps = report.clock_steps();
+    if steps > 0 {
+        let samples = counted(steps, "sample", "samples");
+        say(format_args!("the clock went back: {samples} got a time 1 ms after the one before"));
+    }
+}
+
+/// Says a line for each of the first few items, and how many more there are.
+pub(crate) fn say_some<T>(items: &[T], others: &str, line: impl Fn(&T) -> String) {
+    items.iter().take(MOST_LINES).for_each(|item| say(line(item)));
+    if items.len() > MOST_LINES {
+        say(format_args!("... and {} {others}", items.len() - MOST_LINES));
+    }
+}

@@ -1,0 +1,167 @@
+//! `list`: what this machine has. Only what every Linux has is asked for.
+
+use serde_json::Value;
+
+use crate::run::Folder;
+
+const AVAILABLE: &str = r"\Memory\Available Bytes";
+
+/// What `list` prints, its notices on standard error left aside.
+#[track_caller]
+fn listed(folder: &Folder, arguments: &[&str]) -> String {
+    let ran = folder.run([&["list"][..], arguments].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn every_counter_set_in_a_line() {
+    let text = listed(&Folder::new(), &[]);
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|line| line.starts_with("counter set ")), "{text}");
+    let fields = |set: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("{set}  "))).expect("the set");
+        let mut words = line[set.len()..].split_whitespace();
+        (words.next().expect("instances").to_owned(), words.next().expect("a number").parse::<u32>())
+    };
+    let (instances, counters) = fields("Memory");
+    assert!(instances == "-" && counters.is_ok_and(|counters| counters > 1), "{text}");
+    assert_eq!(fields("Process").0, "yes");
+    let names: Vec<_> = lines.map(|line| line.split("  ").next().expect("a name").to_lowercase()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+}
+
+#[test]
+fn a_counter_set_by_its_name_or_a_pattern() {
+    let folder = Folder::new();
+    let text = listed(&folder, &["memory"]);
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines[0].starts_with(r"\\") && lines[0].ends_with(r"\Memory"), "{text}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("  Available Bytes ") && line.contains(" bytes  ")),
+        "{text}"
+    );
+    assert_eq!(listed(&folder, &["Memor?"]), text);
+    assert_eq!(listed(&folder, &[r"\Memory"]), text);
+    let several = listed(&folder, &["Processor Information", "Memory"]);
+    assert!(several.ends_with(&format!("\n\n{text}")), "{several}");
+    assert!(several.contains("\n  instances: "), "{several}");
+}
+
+#[test]
+fn verbose_tells_all() {
+    let text = listed(&Folder::new(), &["-v", AVAILABLE]);
+    let (_, counter) = text.split_once("\n\n  Available Bytes\n").expect("the counter");
+    for (name, value) in
+        [("type", "PERF_COUNTER_LARGE_RAWCOUNT"), ("unit", "bytes"), ("source", "/proc/meminfo")]
+    {
+        assert!(counter.contains(&format!("    {name:6}  {value}")), "{text}");
+    }
+    assert!(counter.contains("    scale   10^") && counter.contains("    help    "), "{text}");
+    assert!(!text.contains("Commit"), "{text}");
+}
+
+#[test]
+fn paths_with_and_without_instances() {
+    let folder = Folder::new();
+    let all = listed(&folder, &["-q"]);
+    assert!(all.lines().all(|line| line.starts_with('\\') && !line.starts_with(r"\\")), "{all}");
+    assert!(all.contains("\n\\Memory\\Available Bytes\n"), "{all}");
+    assert!(all.contains("\n\\Process(*)\\Thread Count\n"), "{all}");
+    let one = listed(&folder, &["-q", "Processor Information"]);
+    assert!(one.contains("\\Processor Information(*)\\% Processor Time\n"), "{one}");
+    assert!(one.lines().all(|line| line.starts_with(r"\Processor Information(*)\")), "{one}");
+    let instances = listed(&folder, &["-qx", "Processor Information"]);
+    assert!(instances.contains("\\Processor Information(_Total)\\% Processor Time\n"), "{instances}");
+    assert!(!instances.contains("(*)"), "{instances}");
+    // A path chooses among them.
+    let path = r"\Processor Information(_*)\% Processor Time";
+    let total = "\\Processor Information(_Total)\\% Processor Time\n";
+    assert_eq!(listed(&folder, &[path]), total);
+    assert_eq!(listed(&folder, &["-qx", path]), total);
+    assert_eq!(listed(&folder, &["-q", path]), "\\Processor Information(*)\\% Processor Time\n");
+    // As typeperf has it.
+    assert_eq!(folder.prints(["query", "-q", "Processor Information"]), one);
+}
+
+#[test]
+fn the_paths_in_a_file_are_what_cf_takes() {
+    let folder = Folder::new();
+    assert_eq!(folder.prints(["query", "-qx", "Memory", "-o", "paths.txt"]), "");
+    let paths = folder.text("paths.txt");
+    assert!(paths.starts_with(r"\Memory\"), "{paths}");
+    folder
+        .run(["list", "-qx", "Memory", "-o", "paths.txt"])
+        .refused(2, "paths.txt exists: give -y to overwrite it, or another name");
+    assert_eq!(folder.prints(["list", "-qx", "Memory", "-o", "paths.txt", "-y"]), "");
+    let ran = folder.run(["query", "-cf", "paths.txt", "-sc", "1", "-si", "0.05", "-f", "csv"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(ran.stdout.lines().next().map(|line| line.matches(',').count()), Some(paths.lines().count()));
+}
+
+#[test]
+fn the_paths_of_a_log() {
+    let folder = Folder::new();
+    crate::made::mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
+    let [counters, instances] = ["-q", "-qx"].map(|option| folder.prints(["list", option, "in.blg"]));
+    assert!(counters.ends_with("\\\\WEB1\\Processor(*)\\% Processor Time\n"), "{counters}");
+    assert!(counters.starts_with("\\\\WEB1\\Memory\\Available Bytes\n"), "{counters}");
+    assert!(instances.ends_with("(0)\\% Processor Time\n\\\\WEB1\\Processor(1)\\% Processor Time\n\\\\WEB1\\Processor(_Total)\\% Processor Time\n"), "{instances}");
+}
+
+#[test]
+fn what_there_is_not() {
+    let folder = Folder::new();
+    for (what, message) in [
+        ("Memry", "'Memry' is no counter set of this machine, and no file: did you mean 'Memory'?"),
+        (
+            "Quantum Flux",
+            "'Quantum Flux' is no counter set of this machine, and no file; 'tacho list' shows the sets",
+        ),
+        (
+            r"\Memory\Availble Bytes",
+            r"'\Memory\Availble Bytes' is not on this machine: did you mean the counter 'Available Bytes'?",
+        ),
+        (
+            r"\Process\Thread Count",
+            r"'\Process\Thread Count' is not on this machine: 'Process' has instances: write '\Process(*)\Thread Count' for all of them",
+        ),
+    ] {
+        folder.run(["list", what]).refused(2, message);
+    }
+    let ran = folder.run(["list", r"\\elsewhere\Memory\*"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.starts_with(r"tacho: '\\elsewhere' is another machine: only this machine, \\"),
+        "{}",
+        ran.stderr
+    );
+    let ran = folder.run(["list", r"\Process(no such process)\Thread Count"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    assert_eq!(ran.stderr, "tacho: 'Process' has no instance 'no such process' now\n");
+}
+
+#[test]
+fn json_of_a_counter_set() {
+    let folder = Folder::new();
+    let sets = |arguments: &[&str]| -> Vec<Value> {
+        serde_json::from_str(&listed(&folder, &[&["-f", "json"][..], arguments].concat())).expect("JSON")
+    };
+    let all = sets(&[]);
+    assert!(all.len() > 3 && all.iter().all(|set| set["instances"].is_null()), "{all:#?}");
+    let processors = &sets(&["-qx", "Processor Information"])[0];
+    assert_eq!(
+        (&processors["name"], &processors["has_instances"]),
+        (&"Processor Information".into(), &true.into())
+    );
+    let instances = processors["instances"].as_array().expect("a list");
+    assert!(instances.contains(&"_Total".into()), "{instances:?}");
+    let memory = &sets(&[AVAILABLE])[0];
+    assert_eq!((&memory["has_instances"], &memory["instances"]), (&false.into(), &Value::Null));
+    let counters = memory["counters"].as_array().expect("a list");
+    assert_eq!(counters.len(), 1);
+    assert_eq!(
+        (&counters[0]["name"], &counters[0]["type"], &counters[0]["unit"]),
+        (&"Available Bytes".into(), &"PERF_COUNTER_LARGE_RAWCOUNT".into(), &"bytes".into())
+    );
+}

@@ -1,0 +1,162 @@
+//! Recordings of minutes: cadence, and processes that come and go. Runs where TACHO_LONG is set.
+
+use std::collections::HashMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+
+use crate::run::Folder;
+
+fn is_asked_for() -> bool {
+    std::env::var_os("TACHO_LONG").is_some()
+}
+
+/// All samples of a log.
+fn for_each_sample(folder: &Folder, log: &str, mut each: impl FnMut(&Sample)) {
+    let mut reader = tachograph_logs::open(&folder.path(log)).expect("a log");
+    let mut sample = Sample::default();
+    while reader.next(&mut sample).expect("it can be read") {
+        each(&sample);
+    }
+    assert_eq!(reader.problems().count(), 0);
+}
+
+/// Ten minutes at 0.1 s: sample k is at start + k * 0.1 s, whatever the samples before took.
+#[test]
+fn long_no_drift_over_ten_minutes() {
+    if !is_asked_for() {
+        return;
+    }
+    const SAMPLES: usize = 6_001;
+    let folder = Folder::new();
+    let count = SAMPLES.to_string();
+    let arguments =
+        ["record", r"\Processor Information(*)\*", r"\Memory\*", "-si", "0.1", "-sc", &count, "-o", "l.blg"];
+    let ran = folder.run(arguments);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut times = Vec::new();
+    for_each_sample(&folder, "l.blg", |sample| times.push(sample.at.utc));
+    let interval = FileTime::PER_SECOND / 10;
+    // What a moment is off its place; a machine that does other things may be late, never early, and it does not add up.
+    let off = |(number, at): (usize, &FileTime)| at.since(times[0]) - number as i64 * interval;
+    let mut offs: Vec<i64> = times.iter().enumerate().map(off).collect();
+    let last: Vec<i64> = offs.split_off(offs.len() - 100);
+    let earliest = offs.iter().copied().min().expect("samples");
+    offs.sort_unstable();
+    let mut last_sorted = last.clone();
+    last_sorted.sort_unstable();
+    let (median, last_median) = (offs[offs.len() / 2], last_sorted[last_sorted.len() / 2]);
+    let milliseconds = |units: i64| units as f64 / FileTime::PER_MILLISECOND as f64;
+    println!(
+        "{} samples; off by {} ms in the middle, {} ms in the last 10 s, {} ms at the least; {}",
+        times.len(),
+        milliseconds(median),
+        milliseconds(last_median),
+        milliseconds(earliest),
+        ran.stderr
+    );
+    // Moments that were missed on a busy machine are said, and shift nothing: only whole ones count here.
+    if !ran.stderr.contains("missed") {
+        assert_eq!(times.len(), SAMPLES);
+        assert!(last_median - median < 5 * FileTime::PER_MILLISECOND, "{last:?}");
+        assert!(earliest > -2 * FileTime::PER_MILLISECOND);
+    }
+}
+
+/// Starts short processes at this rate until told to end; gives how many there were.
+fn churn(rate: u64, is_over: &AtomicBool, started: &AtomicU64) {
+    let begun = Instant::now();
+    let mut children: Vec<Child> = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        let due = (begun.elapsed().as_secs_f64() * rate as f64) as u64;
+        while started.load(Ordering::Relaxed) < due && !is_over.load(Ordering::Relaxed) {
+            children.push(Command::new("/bin/true").stdin(Stdio::null()).spawn().expect("a process"));
+            started.fetch_add(1, Ordering::Relaxed);
+            if children.len() >= 32 {
+                children.drain(..).for_each(|mut child| drop(child.wait()));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    children.into_iter().for_each(|mut child| drop(child.wait()));
+}
+
+/// Resident memory of a process in bytes.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
+}
+
+/// 1,000 short processes a second for 30 s: no name in the log passes from one process to another between two samples,
+/// memory does not grow, and the recording goes on.
+#[test]
+fn long_churn_of_processes() {
+    if !is_asked_for() {
+        return;
+    }
+    let folder = Folder::new();
+    let (is_over, started) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (mut early, mut late) = (0, 0);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| churn(1_000, &is_over, &started));
+        let recorder = folder
+            .command(["record", r"\Process(*)\*", "-si", "0.1", "-d", "30", "-o", "churn.blg"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(28) {
+            std::thread::sleep(Duration::from_millis(200));
+            let now = resident(recorder.id());
+            if begun.elapsed() < Duration::from_secs(8) {
+                early = early.max(now);
+            } else {
+                late = late.max(now);
+            }
+        }
+        let output = recorder.wait_with_output().expect("it ends");
+        is_over.store(true, Ordering::Relaxed);
+        output
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+
+    // By name: who had it in the sample before.
+    let mut before: HashMap<String, (i64, i64)> = HashMap::new();
+    let (mut samples, mut pairs, mut seen) = (0, 0, std::collections::HashSet::new());
+    for_each_sample(&folder, "churn.blg", |sample| {
+        let column = |name: &str| {
+            let group = sample.groups.iter().find(|group| &*group.set.counters[0].name == name);
+            group.unwrap_or_else(|| panic!("no {name}"))
+        };
+        let (ids, ages) = (column("ID Process"), column("Elapsed Time"));
+        let mut now = HashMap::new();
+        for (row, instance) in ids.instances.iter().enumerate() {
+            let who = (ids.values[row].first, ages.values[row].first);
+            seen.insert(who);
+            if let Some(&known) = before.get(instance.label()) {
+                // The start is made of two clocks of 10 ms and 100 ns.
+                let is_same = known.0 == who.0 && (known.1 - who.1).abs() < FileTime::PER_SECOND / 10;
+                assert!(is_same, "'{instance}' was {known:?} and is {who:?} in the next sample");
+                pairs += 1;
+            }
+            assert!(now.insert(instance.label().to_owned(), who).is_none(), "'{instance}' stands twice");
+        }
+        before = now;
+        samples += 1;
+    });
+    let started = started.load(Ordering::Relaxed);
+    println!(
+        "{started} processes, {} of them in {samples} samples, {pairs} pairs; {} MB, then {} MB; {said}",
+        seen.len(),
+        early / 1_000_000,
+        late / 1_000_000
+    );
+    assert!(started > 5_000, "{started}: this machine is too slow to show anything");
+    assert!(samples > 100 && pairs > 1_000, "{samples} samples, {pairs} pairs");
+    assert!(late < early + 3_000_000, "{early} bytes, then {late}");
+}

@@ -1,0 +1,229 @@
+//! `query`: what is shown of this machine. Only counters that every Linux has, and of their values only that they are some.
+
+use serde_json::Value;
+
+use crate::run::{Folder, Ran};
+
+pub(crate) const AVAILABLE: &str = r"\Memory\Available Bytes";
+const BUSY: &str = r"\Processor Information(_Total)\% Processor Time";
+
+/// Runs `query` over short intervals.
+pub(crate) fn query(folder: &Folder, arguments: &[&str]) -> Ran {
+    folder.run([&["query", "-si", "0.05"][..], arguments].concat())
+}
+
+/// What `query` shows; that a busy machine missed a moment is no failure.
+#[track_caller]
+fn shown(folder: &Folder, arguments: &[&str]) -> String {
+    let ran = query(folder, arguments);
+    assert_eq!((ran.status, said(&ran).as_str()), (0, ""), "{}", ran.stdout);
+    ran.stdout
+}
+
+/// What was said on standard error, without what hangs on the machine: moments that it was too busy for, and values that
+/// it does not tell.
+fn said(ran: &Ran) -> String {
+    let hangs_on_the_machine = |line: &&str| {
+        line.contains("went by without a sample")
+            || line.starts_with(r"tacho: \\")
+            || line.contains(" could not be read: ")
+    };
+    ran.stderr.lines().filter(|line| !hangs_on_the_machine(line)).map(|line| format!("{line}\n")).collect()
+}
+
+/// The cells of the rows of a CSV, the header's first.
+#[track_caller]
+fn csv(text: &str) -> Vec<Vec<String>> {
+    assert!(text.ends_with("\r\n"), "{text:?}");
+    let cells = |line: &str| {
+        let cells = line.strip_prefix('"').and_then(|line| line.strip_suffix('"')).expect("quoted cells");
+        cells.split("\",\"").map(str::to_owned).collect()
+    };
+    text.split_terminator("\r\n").map(cells).collect()
+}
+
+#[test]
+fn csv_is_that_of_pdh_and_its_first_row_has_values() {
+    let rows = csv(&shown(&Folder::new(), &["-sc", "3", "-f", "csv", AVAILABLE, BUSY]));
+    assert_eq!(rows.len(), 4);
+    let header = &rows[0];
+    assert!(header[0].starts_with("(PDH-CSV 4.0) (") && header[0].ends_with(')'), "{header:?}");
+    for (column, path) in [(1, AVAILABLE), (2, BUSY)] {
+        assert!(header[column].starts_with(r"\\") && header[column].ends_with(path), "{header:?}");
+    }
+    assert!(rows.iter().all(|row| row.len() == 3), "{rows:?}");
+    for row in &rows[1..] {
+        assert!(row[1].parse::<f64>().is_ok_and(|bytes| bytes > 0.0), "{row:?}");
+        assert!(row[2].parse::<f64>().is_ok_and(|percent| (0.0..=100.0).contains(&percent)), "{row:?}");
+    }
+    let times: Vec<_> = rows[1..].iter().map(|row| &row[0]).collect();
+    assert!(times.is_sorted() && times.iter().all(|time| time.len() == 23), "{times:?}");
+}
+
+#[test]
+fn tsv() {
+    let text = shown(&Folder::new(), &["-sc", "1", "-f", "TSV", AVAILABLE]);
+    assert!(text.starts_with("\"(PDH-TSV 4.0) ("), "{text}");
+    assert_eq!(text.lines().map(|line| line.matches('\t').count()).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let text = shown(&Folder::new(), &["-sc", "2", "-f", "json", AVAILABLE, r"\Process(*)\Thread Count"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        assert!(line["time"].as_str().is_some_and(|time| time.len() == 29), "{line}");
+        let values = line["values"].as_object().expect("an object");
+        let of_set = |start: &str| values.keys().filter(|key| key.contains(start)).count();
+        assert_eq!(of_set(AVAILABLE), 1);
+        // At least this test and the command itself.
+        assert!(of_set(r"\Process(") >= 2, "{line}");
+        assert!(values.iter().any(|(key, value)| key.ends_with(AVAILABLE) && value.is_number()), "{line}");
+    }
+}
+
+#[test]
+fn a_few_counters_are_a_line_each_time() {
+    let text = shown(&Folder::new(), &["-sc", "2", AVAILABLE]);
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    assert!(lines[0].starts_with(r"\\") && lines[0].ends_with(r"  \Memory"), "{text}");
+    assert!(lines[1].ends_with(r"  \Available Bytes") && lines[2].ends_with("  bytes"), "{text}");
+    for line in &lines[3..] {
+        let (time, value) = line.split_once(' ').expect("two columns");
+        assert_eq!(time.len(), "20:01:05.123".len(), "{text}");
+        assert!(value.trim().replace(',', "").parse::<u64>().is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn headings_are_repeated() {
+    let folder = Folder::new();
+    let ran = folder.run(["query", "-si", "0.01", "-sc", "21", AVAILABLE]);
+    assert_eq!(ran.stdout.matches(r"\Available Bytes").count(), 2, "{}", ran.stdout);
+}
+
+#[test]
+fn many_counters_are_a_block_each_time() {
+    let text = shown(&Folder::new(), &["-sc", "2", r"\Memory\*"]);
+    let blocks: Vec<_> = text.split("\n\n").collect();
+    assert_eq!(blocks.len(), 2, "{text}");
+    for block in blocks {
+        let line = block.lines().find(|line| line.contains(AVAILABLE)).expect("the counter");
+        assert!(line.starts_with(r"\\") && line.ends_with("  bytes"), "{line}");
+    }
+}
+
+#[test]
+fn without_a_path_the_default_counters_are_shown() {
+    let rows = csv(&shown(&Folder::new(), &["-sc", "1", "-o", "-"]));
+    assert!(rows[0].iter().any(|path| path.starts_with(r"\\") && path.ends_with(BUSY)), "{rows:?}");
+    assert!(rows[0].iter().any(|path| path.contains(r"\Memory\")), "{rows:?}");
+}
+
+#[test]
+fn unknown_counters() {
+    let folder = Folder::new();
+    query(&folder, &["-sc", "1", r"\Memry\Available Bytes", "-o", "x.csv"]).refused(
+        2,
+        r"'\Memry\Available Bytes' is not on this machine: did you mean the counter set 'Memory'?",
+    );
+    assert!(folder.names().is_empty());
+    let ran = query(&folder, &["-sc", "1", "Memory"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.starts_with(r"tacho: 'Memory': a counter path begins with '\'"), "{}", ran.stderr);
+    // Some of many: the rest goes on.
+    let ran = query(&folder, &["-sc", "1", "-f", "csv", r"\Memory\Availble Bytes", AVAILABLE]);
+    assert_eq!(ran.status, 0);
+    assert_eq!(
+        said(&ran),
+        "tacho: '\\Memory\\Availble Bytes' is not on this machine: did you mean the counter 'Available Bytes'?\n"
+    );
+    assert_eq!(csv(&ran.stdout)[1].len(), 2);
+}
+
+#[test]
+fn an_unknown_instance_is_blank_and_said_once() {
+    let folder = Folder::new();
+    let path = r"\Process(no such process)\Thread Count";
+    let ran = query(&folder, &["-sc", "2", "-f", "csv", AVAILABLE, path]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let said = said(&ran);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains(&format!("{path}': there is no such instance now")), "{said}");
+    let rows = csv(&ran.stdout);
+    assert!(rows[0][2].ends_with(path), "{rows:?}");
+    assert_eq!((&*rows[1][2], &*rows[2][2]), (" ", " "));
+    // A pattern without any instance has no column.
+    let ran = query(&folder, &["-sc", "1", "-f", "csv", r"\Process(no such *)\Thread Count"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("there is no instance now, and so no column"), "{}", ran.stderr);
+}
+
+#[test]
+fn other_machines() {
+    let folder = Folder::new();
+    for arguments in [&["-s", r"\\elsewhere", AVAILABLE][..], &[r"\\elsewhere\Memory\Available Bytes"]] {
+        let ran = query(&folder, &[&["-sc", "1"][..], arguments].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+        assert!(ran.stderr.starts_with(r"tacho: '\\elsewhere' is another machine"), "{}", ran.stderr);
+    }
+    shown(&folder, &["-sc", "1", "-s", "localhost", AVAILABLE]);
+    shown(&folder, &["-sc", "1", "-s", ".", r"\\localhost\Memory\Available Bytes"]);
+}
+
+#[test]
+fn wrong_arguments() {
+    let folder = Folder::new();
+    for arguments in [
+        &["-si", "0"][..],
+        &["-si", "x"],
+        &["-si", "1:60"],
+        &["-sc", "0"],
+        &["-sc", "-1"],
+        &["-f", "sql"],
+        &["-nonsense"],
+    ] {
+        let ran = folder.run([&["query"][..], arguments, &[AVAILABLE]].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?} {}", ran.stderr);
+    }
+    let ran = folder.run(["query", "-si", "0", AVAILABLE]);
+    assert!(ran.stderr.contains("must be longer than 0"), "{}", ran.stderr);
+    query(&folder, &["-f", "bin", AVAILABLE]).refused(
+        2,
+        "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+    );
+    query(&folder, &["-cf", "none.txt"]).refused(2, "none.txt: No such file or directory (os error 2)");
+}
+
+#[test]
+fn options_from_files() {
+    let folder = Folder::new();
+    folder.write("counters.txt", format!("\u{feff}\"{AVAILABLE}\"\r\n\r\n{BUSY}\r\n"));
+    folder.write("settings.txt", "[cf]\ncounters.txt\n[si]\n0.05\n[sc]\n2\n[-f]\nCSV\n[y]\n[o]\nout.csv\n");
+    folder.write("out.csv", "old");
+    let ran = folder.run(["query", "-config", "settings.txt"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let rows = csv(&folder.text("out.csv"));
+    assert_eq!((rows.len(), rows[0].len()), (3, 3));
+    folder.write("list.txt", "[qx]\nMemory\n");
+    assert!(folder.prints(["query", "-config", "list.txt"]).starts_with(r"\Memory\"));
+}
+
+#[test]
+fn without_a_command_five_samples_are_a_table() {
+    let folder = Folder::new();
+    let ran = folder.run::<&str>([]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut lines = ran.stdout.lines();
+    let header: Vec<_> = lines.next().expect("a header").split_whitespace().collect();
+    assert_eq!(header, ["counter", "unit", "last", "average", "minimum", "maximum"]);
+    let busy = lines.find(|line| line.contains(BUSY)).expect("the processors");
+    assert!(busy.starts_with(r"\\"), "{busy}");
+    let figures = busy.split_once("  %  ").expect("the unit").1;
+    let figures: Vec<f64> =
+        figures.split_whitespace().map(|figure| figure.parse().expect("a number")).collect();
+    let [last, average, minimum, maximum] = figures[..] else { panic!("{busy}") };
+    assert!(minimum <= last && last <= maximum && minimum <= average && average <= maximum, "{busy}");
+}

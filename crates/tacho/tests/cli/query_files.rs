@@ -1,0 +1,159 @@
+//! `query`: where rows go, and what ends it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::query::{AVAILABLE, query};
+use crate::run::{Folder, Ran};
+
+/// Starts a query that does not end by itself.
+fn endless(folder: &Folder, arguments: &[&str]) -> Child {
+    folder
+        .command([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+fn signal(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill").success());
+}
+
+/// Waits until a file has so many lines.
+fn wait_for_lines(folder: &Folder, name: &str, lines: usize) {
+    let begun = Instant::now();
+    while std::fs::read_to_string(folder.path(name)).map_or(0, |text| text.lines().count()) < lines {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing comes into {name}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_existing_file_is_overwritten_with_y_only() {
+    let folder = Folder::new();
+    for name in ["out.csv", "out.blg", "out.json"] {
+        folder.write(name, "mine");
+        query(&folder, &["-sc", "1", AVAILABLE, "-o", name])
+            .refused(2, &format!("{name} exists: give -y to overwrite it, or another name"));
+        assert_eq!(folder.text(name), "mine");
+        let ran = query(&folder, &["-sc", "1", AVAILABLE, "-o", name, "-y"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        assert!(!folder.bytes(name).starts_with(b"mine"), "{name}");
+    }
+    query(&folder, &["-sc", "1", AVAILABLE, "-o", "."]).refused(2, ".: this is a folder");
+    query(&folder, &["-sc", "1", AVAILABLE, "-o", "none/out.csv"])
+        .refused(1, "none/out.csv: its folder does not exist; make it first");
+}
+
+#[test]
+fn the_format_goes_by_the_name() {
+    let folder = Folder::new();
+    for (name, start) in
+        [("a.csv", "\"(PDH-CSV"), ("a.tsv", "\"(PDH-TSV"), ("a.json", "{\"time\""), ("a", "\"(PDH-CSV")]
+    {
+        assert_eq!(query(&folder, &["-sc", "1", AVAILABLE, "-o", name]).status, 0);
+        assert!(folder.text(name).starts_with(start), "{name}");
+    }
+}
+
+#[test]
+fn a_blg_holds_the_raw_values() {
+    let folder = Folder::new();
+    let ran = query(&folder, &["-sc", "3", "-f", "BIN", "-o", "out.blg", r"\Memory\Page Faults/sec"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let rows = folder.stats(&["out.blg"]);
+    // The sample that opens the first interval is one more, and counted nowhere.
+    assert_eq!((rows.len(), &rows[0]["values"]), (1, &3.into()));
+    assert_eq!(rows[0]["average_kind"], "raw");
+}
+
+#[test]
+fn signals_end_it_with_a_complete_file() {
+    let folder = Folder::new();
+    for (number, name) in ["-INT", "-TERM"].into_iter().enumerate() {
+        let file = format!("{number}.csv");
+        let child = endless(&folder, &["-o", &file]);
+        wait_for_lines(&folder, &file, 3);
+        signal(&child, name);
+        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        let text = folder.text(&file);
+        assert!(text.ends_with("\"\r\n"), "{text}");
+        assert!(folder.stats(&[&file])[0]["values"].as_u64().is_some_and(|values| values >= 2));
+    }
+}
+
+#[test]
+fn a_kill_leaves_whole_rows() {
+    let folder = Folder::new();
+    let mut child = endless(&folder, &["-o", "out.csv"]);
+    wait_for_lines(&folder, "out.csv", 3);
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    let text = folder.text("out.csv");
+    assert!(text.ends_with("\"\r\n"), "{text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let folder = Folder::new();
+    for format in ["csv", "json", "table"] {
+        let mut child = endless(&folder, &["-f", format]);
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a line");
+        assert!(!line.is_empty());
+        drop(stdout);
+        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("pipe"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_full_device_is_an_error_that_names_it() {
+    let folder = Folder::new();
+    for format in ["csv", "json", "table"] {
+        let ran = query(&folder, &["-sc", "2", AVAILABLE, "-f", format, "-o", "/dev/full"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
+        assert!(
+            ran.stderr.contains("tacho: /dev/full: No space left on device (os error 28)\n"),
+            "{}",
+            ran.stderr
+        );
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+        let arguments = ["query", "-si", "0.05", "-sc", "2", AVAILABLE, "-f", format];
+        let output = folder.command(arguments).stdout(full).output().expect("the command starts");
+        let ran = Ran::from(output);
+        assert_eq!(ran.status, 1);
+        assert!(ran.stderr.contains("standard output: No space left on device"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_instance_that_comes_later_has_no_column_and_is_told_once() {
+    let folder = Folder::new();
+    let mut child = endless(&folder, &[r"\Process(*)\Thread Count", "-o", "out.csv"]);
+    wait_for_lines(&folder, "out.csv", 2);
+    let mut late = Command::new("sleep").arg("60").spawn().expect("a process");
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("came after the start") {
+        line.clear();
+        assert!(stderr.read_line(&mut line).expect("a line") > 0, "nothing was said");
+    }
+    late.kill().expect("a kill");
+    late.wait().expect("an end");
+    assert!(line.starts_with(r"tacho: '\\") && line.contains(r"\Process("), "{line}");
+    signal(&child, "-INT");
+    let rest = std::io::read_to_string(stderr).expect("text");
+    assert!(!rest.contains("so it has no column"), "{rest}");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    let text = folder.text("out.csv");
+    let widths: std::collections::BTreeSet<_> =
+        text.lines().map(|line| line.matches("\",\"").count()).collect();
+    assert_eq!(widths.len(), 1, "{widths:?}");
+}

@@ -1,0 +1,74 @@
+//! `tacho record`: this machine's counters into logs.
+
+mod ends;
+mod existing;
+mod files;
+mod wrong;
+
+use std::io::Cursor;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use tachograph_counters::sample::Sample;
+
+use crate::run::{Folder, Ran};
+
+/// Counters that every Linux has.
+const COUNTERS: [&str; 3] = [
+    r"\Memory\Available Bytes",
+    r"\System\Context Switches/sec",
+    r"\Processor Information(*)\% Processor Time",
+];
+
+/// Arguments of a recording of these counters, every 20 ms.
+fn arguments<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    [&["record"], &COUNTERS[..], &["-si", "0.02"], rest].concat()
+}
+
+/// Records; standard output stays empty, and the one line on standard error is the summary, without `tacho: `.
+#[track_caller]
+fn recorded(folder: &Folder, rest: &[&str]) -> String {
+    let ran = folder.run(arguments(rest));
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    summary(&ran)
+}
+
+#[track_caller]
+fn summary(ran: &Ran) -> String {
+    let line = ran.stderr.strip_prefix("tacho: ").and_then(|line| line.strip_suffix('\n'));
+    let line = line.filter(|line| !line.contains('\n'));
+    line.unwrap_or_else(|| panic!("one line: {}", ran.stderr)).to_owned()
+}
+
+/// The samples of a log as far as it can be read now; none where it is not there or not begun.
+fn samples(path: &Path) -> Vec<Sample> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let mut samples = Vec::new();
+    let Ok(mut reader) = tachograph_logs::open_stream(Cursor::new(bytes)) else { return samples };
+    let mut sample = Sample::default();
+    while reader.next(&mut sample).expect("bytes in memory") {
+        samples.push(sample.clone());
+    }
+    samples
+}
+
+/// Waits until a log that is being recorded has so many samples; gives how many it has.
+#[track_caller]
+fn wait_for(path: &Path, least: usize, child: &mut Child) -> usize {
+    let begun = Instant::now();
+    loop {
+        let count = samples(path).len();
+        if count >= least {
+            return count;
+        }
+        assert_eq!(child.try_wait().expect("a child"), None, "it goes on recording");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{count} of {least} samples");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+fn kill(signal: &str, child: &Child) {
+    let status = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill").success());
+}

@@ -1,0 +1,158 @@
+//! How recordings end that nobody limited: signals, kills, full disks.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+
+use super::{arguments, kill, samples, summary, wait_for};
+use crate::run::{Folder, Ran};
+
+fn start(folder: &Folder, rest: &[&str]) -> Child {
+    let mut command = folder.command(arguments(rest));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+#[test]
+fn an_interrupt_ends_with_a_whole_log() {
+    for signal in ["-INT", "-TERM"] {
+        for name in ["a.blg", "a.csv"] {
+            let folder = Folder::new();
+            let mut child = start(&folder, &["-o", name]);
+            let least = wait_for(&folder.path(name), 3, &mut child);
+            kill(signal, &child);
+            let ran = Ran::from(child.wait_with_output().expect("an end"));
+            assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+            let count = samples(&folder.path(name)).len();
+            assert!(count >= least);
+            assert!(summary(&ran).starts_with(&format!("{name}: {count} samples over ")), "{}", ran.stderr);
+            let checked = folder.prints(["check", name]);
+            assert!(checked.contains(": whole: "), "{checked}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_the_next_sample() {
+    let folder = Folder::new();
+    let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
+    let mut child = folder.command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
+    wait_for(&folder.path("a.blg"), 1, &mut child);
+    kill("-INT", &child);
+    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    assert_eq!(ran.status, 0);
+    assert!(summary(&ran).starts_with("a.blg: 1 sample, 1 counter, 1 value, "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let folder = Folder::new();
+    let pipe = folder.path("a.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    // Nobody reads the pipe, so that opening it waits for ever.
+    let mut child = start(&folder, &["-o", "a.csv"]);
+    let status = loop {
+        kill("-INT", &child);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+    };
+    // Or the first one came before the command was ready for it.
+    assert!(status.code() == Some(130) || status.signal() == Some(2), "{status:?}");
+}
+
+#[test]
+fn a_killed_recorder_loses_nothing_that_was_there() {
+    // A seed of our own: the moments differ, the test does not.
+    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    for round in 0..10 {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        let least = 1 + (seed % 12) as usize;
+        let folder = Folder::new();
+        let name = if round % 3 == 2 { "a.csv" } else { "a.blg" };
+        let mut child = start(&folder, &["-o", name]);
+        // What another process could read before the kill.
+        let seen = wait_for(&folder.path(name), least, &mut child);
+        kill("-KILL", &child);
+        assert_eq!(child.wait().expect("an end").signal(), Some(9));
+        let samples = samples(&folder.path(name));
+        assert!(samples.len() >= seen, "{} of {seen}", samples.len());
+        assert!(samples.is_sorted_by(|one, other| one.at.utc < other.at.utc));
+        let rows = folder.stats(&[name]);
+        assert_eq!(crate::run::row(&rows, r"\Memory\Available Bytes")["values"], samples.len());
+        // And it can go on.
+        let said = super::recorded(&folder, &["-a", "-sc", "2", "-o", name]);
+        assert!(said.starts_with(&format!("{name}: 2 samples over ")), "{said}");
+        assert_eq!(super::samples(&folder.path(name)).len(), samples.len() + 2);
+    }
+}
+
+/// A recording that ran out of room: an error that names the file, and a log of what was written before.
+#[track_caller]
+fn ran_out_of_room(folder: &Folder, output: Output, file: &str, error: &str) {
+    let ran = Ran::from(output);
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    let [summary, failure] = *lines else { panic!("{}", ran.stderr) };
+    assert_eq!(failure, format!("tacho: {file}: {error}"));
+    let count = samples(&folder.path(file)).len();
+    assert!(
+        count > 0 && summary.starts_with(&format!("tacho: {file}: {count} sample")),
+        "{count}: {summary}"
+    );
+    assert_eq!(folder.stats(&[file]).first().map(|row| row["errors"].clone()), Some(0.into()));
+}
+
+/// A recording for a shell, which soon has some hundred samples.
+fn fast(file: &str) -> String {
+    let counters: Vec<_> = super::COUNTERS.iter().map(|counter| format!("'{counter}'")).collect();
+    format!("'{}' record {} -si 0.002 -o {file}", env!("CARGO_BIN_EXE_tacho"), counters.join(" "))
+}
+
+#[test]
+fn a_file_that_cannot_grow_any_more() {
+    for (name, blocks) in [("a.blg", 300), ("a.csv", 61)] {
+        let folder = Folder::new();
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {}", fast(name));
+        let output = folder_shell(&folder).args(["-c", &script]).output().expect("a shell");
+        ran_out_of_room(&folder, output, name, "File too large (os error 27)");
+    }
+}
+
+#[test]
+fn a_full_disk() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("disk")).expect("a folder");
+    // A small file system that only this shell sees; what is on it is saved before it goes.
+    let script = format!(
+        "mount -t tmpfs -o size=256k none disk 2>/dev/null || exit 99; {}; \
+         status=$?; cp disk/a.blg saved.blg; umount disk; mv saved.blg disk/a.blg; exit $status",
+        fast("disk/a.blg")
+    );
+    let shell =
+        Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(folder.path("")).output();
+    match shell {
+        Ok(output) if output.status.code() == Some(1) && output.stderr.starts_with(b"tacho: ") => {
+            ran_out_of_room(&folder, output, "disk/a.blg", "No space left on device (os error 28)");
+        }
+        Ok(output) if output.stderr.starts_with(b"tacho: ") => panic!("{output:?}"),
+        _ => eprintln!("left out: this user may not mount"),
+    }
+}
+
+fn folder_shell(folder: &Folder) -> Command {
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder.path("")).stdin(Stdio::null());
+    shell
+}
+
+#[test]
+fn a_full_device() {
+    let folder = Folder::new();
+    for format in ["bin", "csv"] {
+        folder
+            .run(arguments(&["-f", format, "-sc", "1", "-o", "/dev/full"]))
+            .refused(1, "/dev/full: No space left on device (os error 28)");
+    }
+}
