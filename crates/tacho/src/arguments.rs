@@ -2,6 +2,7 @@
 
 mod interval;
 mod list;
+mod live;
 mod query;
 mod record;
 pub(crate) mod windows;
@@ -16,6 +17,7 @@ use tachograph_flow::{Selection, WindowBounds};
 
 pub(crate) use interval::parse_interval;
 pub(crate) use list::{ListArguments, ListFormat};
+pub(crate) use live::LiveArguments;
 pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
 pub(crate) use windows::windows_form;

@@ -1,11 +1,10 @@
 //! The arguments of `tacho query`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::parse_interval;
+use super::LiveArguments;
 
 /// Show values of this machine's counters as they come: all options of Windows' typeperf.
 ///
@@ -20,37 +19,12 @@ use super::parse_interval;
 
 Quote paths: shells eat backslashes. 'tacho list' shows what there is.
 
-Intervals below 1 s are allowed, but not everything moves so fast: processor times advance in steps of 10 ms on most
-kernels (so 0.1 s shows % Processor Time in steps of 10), pressure stall averages every 2 s, and some counters of
-memory and paging once a second.")]
+Intervals below 1 s are allowed, but not everything moves so fast: processor times advance in
+steps of 10 ms on most kernels (so 0.1 s shows % Processor Time in steps of 10), pressure stall
+averages every 2 s, and some counters of memory and paging once a second.")]
 pub(crate) struct QueryArguments {
-    /// Counter paths. `*` and `?` stand for any text and any character in every part but the machine. An instance that is
-    /// not there is blank until it comes.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
-    /// Counter paths, as relog and logman take them.
-    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
-    pub(crate) counters: Vec<String>,
-    /// Counter paths from a file, one a line (-cf).
-    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
-    pub(crate) counter_files: Vec<PathBuf>,
-    /// Time from one sample to the next (-si): seconds, of which there may be a fraction, mm:ss or hh:mm:ss.
-    #[arg(
-        long = "interval",
-        visible_alias = "si",
-        value_name = "[[HH:]MM:]SS",
-        default_value = "1",
-        value_parser = parse_interval
-    )]
-    pub(crate) interval: Duration,
-    /// How many samples to show (-sc). Default: until Ctrl-C.
-    #[arg(
-        long = "samples",
-        visible_alias = "sc",
-        value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..)
-    )]
-    pub(crate) samples: Option<u64>,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     /// Format. Default: by the extension of the output's name, else csv; on standard output table (for `-o -`, csv).
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<QueryFormat>,
@@ -60,9 +34,6 @@ pub(crate) struct QueryArguments {
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// The machine of paths that name none. Only this one can be asked so far.
-    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
-    pub(crate) machine: Option<String>,
     /// List counters instead, without instances: all, or those of the counter sets that are named. With -o: into a file,
     /// for -cf.
     #[arg(short, long)]
@@ -70,9 +41,6 @@ pub(crate) struct QueryArguments {
     /// List counters with their instances instead (-qx).
     #[arg(long = "query-instances", visible_alias = "qx")]
     pub(crate) query_instances: bool,
-    /// Options from a file: a line `[option]`, then its value (-config).
-    #[arg(long = "config", value_name = "FILE")]
-    _config: Option<PathBuf>,
 }
 
 /// Formats of `query`.

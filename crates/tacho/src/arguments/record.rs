@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::parse_interval;
+use super::{LiveArguments, parse_interval};
 
 /// Record raw values of this machine's counters into a log.
 ///
@@ -15,17 +15,8 @@ use super::parse_interval;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct RecordArguments {
-    /// Counter paths such as '\Processor Information(*)\% Processor Time'; quote them. `*` and `?` stand for any text and
-    /// any character. Instances that come later are recorded from their first moment. Default: six counters of processor,
-    /// memory, disk and network.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
-    /// Counter paths, as PATH.
-    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
-    pub(crate) counters: Vec<String>,
-    /// Counter paths from a file, one a line (-cf).
-    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
-    pub(crate) counter_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     /// The log to write. It is never overwritten without -y.
     #[arg(short, long, value_name = "LOG")]
     pub(crate) output: PathBuf,
@@ -33,21 +24,14 @@ pub(crate) struct RecordArguments {
     /// sample has. Default: by the extension of LOG, else bin.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
-    /// Time from one sample to the next: [[hh:]mm:]ss, also below a second (0.1). Sample k is taken at the start plus k
-    /// intervals; delays do not add up.
-    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", value_parser = parse_interval)]
-    pub(crate) interval: Duration,
-    /// End after so many samples (-sc). Default: until Ctrl-C.
-    #[arg(long, visible_alias = "sc", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) samples: Option<u64>,
-    /// End after this time: [[hh:]mm:]ss (-d, -rf).
+    /// End after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).
     #[arg(short, long, visible_alias = "rf", value_name = "TIME", value_parser = parse_interval)]
     pub(crate) duration: Option<Duration>,
     /// Most size of a file in MB of 1,048,576 bytes (-max). Then the recording ends, or goes on in a new file (-cnf,
     /// -segment TIME), or new samples take the place of the oldest (-circular).
     #[arg(long, visible_alias = "max", value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=MOST_MB))]
     pub(crate) max_size: Option<u64>,
-    /// Begin a new file after a time ([[hh:]mm:]ss) or at a size (100MB, 64KB, 1GB); without either, when -max is reached
+    /// Begin a new file after a time (as -d) or at a size (100MB, 64KB, 1GB); without either, when -max is reached
     /// (-segment, -cnf). Each file is a complete log.
     #[arg(long, value_name = "TIME|SIZE", num_args = 0..=1, require_equals = true, value_parser = parse_segment)]
     pub(crate) segment: Option<Option<SegmentLimit>>,
@@ -67,12 +51,6 @@ pub(crate) struct RecordArguments {
     /// Wait after each sample until the disk has it: not even a power failure loses more than the sample being written.
     #[arg(long)]
     pub(crate) sync: bool,
-    /// The machine of paths that name none. Only this one can be recorded so far.
-    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
-    pub(crate) machine: Option<String>,
-    /// Options from a file: a line `[option]`, then its value (-config).
-    #[arg(long = "config", value_name = "FILE")]
-    _config: Option<PathBuf>,
 }
 
 /// More would not fit into 63 bits.
@@ -83,30 +61,34 @@ const AFTER_HELP: &str = r"Examples:
   tacho record -cf counters.txt -si 15 -segment 1:00:00 -o /var/log/perf/web.blg
 '--help' says more about segments, short intervals, clocks and full disks.";
 
-const AFTER_LONG_HELP: &str = r"Examples:
-  tacho record '\Processor Information(*)\*' '\Memory\*' -o server.blg     until Ctrl-C, every second
-  tacho record '\Process(*)\*' -si 0.1 -d 1:00 -o burst.blg                 ten times a second, for a minute
-  tacho record -cf counters.txt -si 15 -segment 1:00:00 -o web.blg          web_000001.blg, web_000002.blg, ...
-  tacho record '\PhysicalDisk(*)\*' -cnf -max 100 -v mmddhhmm -o disk.blg   a new file of up to 100 MB each time
-  tacho record '\System\*' -f bincirc -max 50 -o flight.blg                 always the last 50 MB
-  tacho record '\Memory\Available Bytes' -sc 60 -f csv -o memory.csv        sixty rows of text
-  tacho stats web_*.blg                                                     over all segments
+const AFTER_LONG_HELP: &str = concat!(
+    r"Examples:
+  Until Ctrl-C, every second; ten times a second, for a minute:
+    tacho record '\Processor Information(*)\*' '\Memory\*' -o server.blg
+    tacho record '\Process(*)\*' -si 0.1 -d 1:00 -o burst.blg
+  web_000001.blg, web_000002.blg, ... of an hour each; then statistics over all of them:
+    tacho record -cf counters.txt -si 15 -segment 1:00:00 -o web.blg
+    tacho stats web_*.blg
+  A new file whenever 100 MB are full; always the last 50 MB:
+    tacho record '\PhysicalDisk(*)\*' -cnf -max 100 -v mmddhhmm -o disk.blg
+    tacho record '\System\*' -f bincirc -max 50 -o flight.blg
+  Sixty rows of text:
+    tacho record '\Memory\Available Bytes' -sc 60 -f csv -o memory.csv
 
-Segments: each file is a complete log. No sample stands in two of them; 'stats' and 'relog' pair the last sample of one with
-the first of the next, so that give them together and no interval is lost. Numbers go on behind the highest that is there,
-also after a restart, so that no segment is ever overwritten.
-
-Intervals below a second: the kernel renews some counters more slowly than that. Times of processors and processes come in
-steps of 10 ms, counts of memory pages about once a second, averages of pressure every two seconds.
-
-Clocks: intervals are measured by a clock that goes on while the machine sleeps and that nobody sets. Sample times are the
-local time in the offset of the start, also over the end of daylight time; where the clock is set back, each is 1 ms after
-the one before until the clock is there again. Nothing is left out, and no time goes back.
-
-What goes wrong: a value that cannot be read is an error in the log, said once with its cause, and counted at the end. An
-instance that is not there is recorded when it comes; a set or counter that does not exist is an error before the first
-sample, unless others do. A full disk ends the recording with exit status 1; the log is whole up to the last sample.
-Exit status: 0 done, also by Ctrl-C; 1 not done; 2 called wrongly.";
+",
+    "Segments: each file is a complete log. No sample stands in two of them; 'stats' and 'relog' pair the last sample of one \
+     with the first of the next: give them together, and no interval is lost. Numbers go on behind the highest that is \
+     there, also after a restart, so that no segment is ever overwritten.\n\n",
+    "Intervals below a second: the kernel renews some counters more slowly than that. Times of processors and processes come \
+     in steps of 10 ms, counts of memory pages about once a second, averages of pressure every two seconds.\n\n",
+    "Clocks: intervals are measured by a clock that goes on while the machine sleeps and that nobody sets. Sample times are \
+     the local time in the offset of the start, also over the end of daylight time; where the clock is set back, each is \
+     1 ms after the one before until the clock is there again. Nothing is left out, and no time goes back.\n\n",
+    "What goes wrong: a value that cannot be read is an error in the log, said once with its cause, and counted at the end. \
+     An instance that is not there is recorded when it comes; a set or counter that does not exist is an error before the \
+     first sample, unless others do. A full disk ends the recording with exit status 1; the log is whole up to the last \
+     sample. Exit status: 0 done, also by Ctrl-C; 1 not done; 2 called wrongly."
+);
 
 /// Formats that `record` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -90,7 +90,7 @@ pub(super) fn paths_of_this_machine(
     arguments: &QueryArguments,
 ) -> Result<ExitCode, Failure> {
     let request = Request {
-        what: arguments.paths.iter().map(Path::new).collect(),
+        what: arguments.live.paths.iter().map(Path::new).collect(),
         takes_logs: false,
         form: if arguments.query_instances { Form::PathsWithInstances } else { Form::Paths },
         is_verbose: false,

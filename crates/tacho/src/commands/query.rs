@@ -21,7 +21,6 @@ use super::relog::{Target, at_output};
 use crate::arguments::{QueryArguments, QueryFormat};
 use crate::failure::{Failure, say};
 use crate::live::{self, Live};
-use crate::path_file;
 use crate::table::counted;
 use output::{RowOutput, refuse_existing};
 use table::TableSink;
@@ -59,9 +58,7 @@ impl Shown {
 
 pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     let registry = live::this_machine()?;
-    if let Some(machine) = &arguments.machine {
-        live::check_machine(&registry, machine)?;
-    }
+    arguments.live.check_machine(&registry)?;
     if arguments.query || arguments.query_instances {
         return list::paths_of_this_machine(&registry, arguments);
     }
@@ -75,8 +72,8 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     }
     let stop = Stop::default();
     let options = LiveOptions {
-        interval: arguments.interval,
-        samples: arguments.samples,
+        interval: arguments.live.interval,
+        samples: arguments.live.samples,
         has_baseline: true,
         stop: stop.clone(),
         ..LiveOptions::default()
@@ -114,7 +111,7 @@ fn sink(
     first: &Sample,
 ) -> Result<(Box<dyn Sink>, LateInstances), Failure> {
     if let (Shown::Blg, Some(path)) = (shown, output) {
-        let mut options = RecordOptions::new(path, arguments.interval);
+        let mut options = RecordOptions::new(path, arguments.live.interval);
         options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
         options.zone = live.zone.clone();
         options.performance_frequency = FREQUENCY;
@@ -137,15 +134,7 @@ fn sink(
 
 /// The paths that are asked for, or the default counters.
 fn paths(registry: &Registry, arguments: &QueryArguments) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = Vec::new();
-    for text in arguments.paths.iter().chain(&arguments.counters) {
-        paths.push(live::parse_path(registry, text)?);
-    }
-    for file in &arguments.counter_files {
-        for path in path_file::read(file)? {
-            paths.push(live::here(registry, path)?);
-        }
-    }
+    let paths = arguments.live.patterns(registry)?;
     if paths.is_empty() { live::default_counters(registry) } else { Ok(paths) }
 }
 

@@ -18,20 +18,17 @@ use tachograph_perflib::Registry;
 use crate::arguments::RecordArguments;
 use crate::failure::{Failure, say};
 use crate::live::{self, Live};
-use crate::path_file;
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let mut log = plan::of(arguments)?;
     let registry = live::this_machine()?;
-    if let Some(machine) = &arguments.machine {
-        live::check_machine(&registry, machine)?;
-    }
+    arguments.live.check_machine(&registry)?;
     let paths = paths(&registry, arguments)?;
     let stop = Stop::default();
     let options = LiveOptions {
-        interval: arguments.interval,
-        samples: arguments.samples,
+        interval: arguments.live.interval,
+        samples: arguments.live.samples,
         duration: arguments.duration,
         stop: stop.clone(),
         ..LiveOptions::default()
@@ -89,15 +86,7 @@ fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
 
 /// The paths that are asked for, or the default counters, which are named then.
 fn paths(registry: &Registry, arguments: &RecordArguments) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = Vec::new();
-    for text in arguments.paths.iter().chain(&arguments.counters) {
-        paths.push(live::parse_path(registry, text)?);
-    }
-    for file in &arguments.counter_files {
-        for path in path_file::read(file)? {
-            paths.push(live::here(registry, path)?);
-        }
-    }
+    let mut paths = arguments.live.patterns(registry)?;
     if paths.is_empty() {
         paths = live::default_counters(registry)?;
         let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();

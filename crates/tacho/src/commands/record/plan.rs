@@ -45,7 +45,7 @@ pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> 
             format.name()
         )));
     }
-    let mut options = RecordOptions::new(output, arguments.interval);
+    let mut options = RecordOptions::new(output, arguments.live.interval);
     options.suffix = suffix;
     options.format = format;
     options.existing = existing;
@@ -74,7 +74,7 @@ fn files_of(arguments: &RecordArguments) -> Result<Files, Failure> {
             return refused("-segment SIZE and -max are both the size of a file: give one of them");
         }
         Some(Some(SegmentLimit::Bytes(bytes))) => (None, Some(bytes), AtMax::NewSegment),
-        Some(Some(SegmentLimit::Time(time))) if time < arguments.interval => {
+        Some(Some(SegmentLimit::Time(time))) if time < arguments.live.interval => {
             return refused("-segment: a file cannot be shorter than the interval (-si)");
         }
         Some(Some(SegmentLimit::Time(time))) => (Some(time), max_bytes, AtMax::NewSegment),

@@ -1,0 +1,62 @@
+//! What `query` and `record` have in common: which counters of this machine, and when.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::Registry;
+
+use super::parse_interval;
+use crate::failure::Failure;
+use crate::{live, path_file};
+
+/// Counters of this machine, and when they are read.
+#[derive(Debug, Args)]
+pub(crate) struct LiveArguments {
+    /// Counter paths such as '\Processor Information(*)\% Processor Time'; quote them. `*` and `?` stand for any text and
+    /// any character in every part but the machine. An instance that is not there is taken in when it comes. Default: six
+    /// counters of processor, memory, disk and network.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Counter paths, as relog and logman take them.
+    #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
+    pub(crate) counters: Vec<String>,
+    /// Counter paths from a file, one a line (-cf).
+    #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
+    pub(crate) counter_files: Vec<PathBuf>,
+    /// Time from one sample to the next (-si): seconds, of which there may be a fraction (0.1), mm:ss or hh:mm:ss. Sample k is taken at the start plus
+    /// k intervals; delays do not add up.
+    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", value_parser = parse_interval)]
+    pub(crate) interval: Duration,
+    /// End after so many samples (-sc). Default: until Ctrl-C.
+    #[arg(long, visible_alias = "sc", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: Option<u64>,
+    /// The machine of paths that name none. Only this one can be asked so far.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Options from a file: a line `[option]`, then its value (-config).
+    #[arg(long = "config", value_name = "FILE")]
+    _config: Option<PathBuf>,
+}
+
+impl LiveArguments {
+    /// Refuses the name of another machine.
+    pub(crate) fn check_machine(&self, registry: &Registry) -> Result<(), Failure> {
+        self.machine.as_deref().map_or(Ok(()), |machine| live::check_machine(registry, machine))
+    }
+
+    /// The paths that are asked for; none where nothing is.
+    pub(crate) fn patterns(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+        let mut paths = Vec::new();
+        for text in self.paths.iter().chain(&self.counters) {
+            paths.push(live::parse_path(registry, text)?);
+        }
+        for file in &self.counter_files {
+            for path in path_file::read(file)? {
+                paths.push(live::here(registry, path)?);
+            }
+        }
+        Ok(paths)
+    }
+}
