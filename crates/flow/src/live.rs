@@ -71,6 +71,9 @@ pub struct LiveSource {
     left: Option<u64>,
     started: Option<Instant>,
     last: Option<FileTime>,
+    last_wall: Option<FileTime>,
+    /// Whether the wall clock was set back, and is not yet where it had been.
+    is_clock_behind: bool,
 }
 
 impl LiveSource {
@@ -114,6 +117,8 @@ impl LiveSource {
             left: options.samples,
             started: None,
             last: None,
+            last_wall: None,
+            is_clock_behind: false,
             options,
         };
         Ok((source, selection))
@@ -163,9 +168,17 @@ impl LiveSource {
     /// The sample's time: the wall clock's, but after that of the sample before.
     fn rising(&mut self, at: Moments) -> Moment {
         let wall = FileTime(at.wall.0 - at.wall.0.rem_euclid(FileTime::PER_MILLISECOND));
+        let went_back = self.last_wall.replace(at.wall).is_some_and(|last| at.wall < last);
         let utc = match self.last {
-            Some(last) if wall <= last => last.saturating_add(FileTime::PER_MILLISECOND),
-            _ => wall,
+            Some(last) if wall <= last => {
+                // Two samples of one millisecond are no sign of a clock that was set.
+                self.is_clock_behind |= went_back;
+                last.saturating_add(FileTime::PER_MILLISECOND)
+            }
+            _ => {
+                self.is_clock_behind = false;
+                wall
+            }
         };
         self.last = Some(utc);
         Moment { utc, bias_minutes: self.options.bias_minutes }
@@ -199,16 +212,12 @@ impl Source for LiveSource {
             return Ok(false);
         }
         self.started.get_or_insert_with(Instant::now);
-        let before = self.last;
         self.sample_now(sample);
         sample.is_baseline = is_baseline;
         if !is_baseline && let Some(left) = &mut self.left {
             *left -= 1;
         }
-        let is_clock_step = before
-            .is_some_and(|before| sample.at.utc.since(before) == FileTime::PER_MILLISECOND)
-            && self.options.interval > Duration::from_millis(2);
-        self.report.note_sample(self.ticker.late(), self.ticker.missed(), is_clock_step, is_baseline);
+        self.report.note_sample(self.ticker.late(), self.ticker.missed(), self.is_clock_behind, is_baseline);
         Ok(true)
     }
 }

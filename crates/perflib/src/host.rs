@@ -24,11 +24,19 @@ pub(crate) struct Worker {
     deadline: Duration,
     /// The thread still works on a request that nobody waits for any more.
     is_late: bool,
+    /// What stands in for the rows that the thread has: the other of two buffers.
+    spare: Option<Rows>,
 }
 
 struct Answer {
     rows: Rows,
-    outcome: Result<(), Failure>,
+    outcome: Outcome,
+}
+
+/// How collecting ended.
+enum Outcome {
+    Answered(Result<(), Failure>),
+    Panicked(Failure),
 }
 
 impl Host {
@@ -45,7 +53,7 @@ impl Host {
                 }
             }
         })?;
-        Ok(Self::Worker(Worker { requests, answers, deadline, is_late: false }))
+        Ok(Self::Worker(Worker { requests, answers, deadline, is_late: false, spare: None }))
     }
 
     /// Collects into `rows`, which say what is wanted and were cleared for the moment. On a failure they have no row.
@@ -53,44 +61,53 @@ impl Host {
         let outcome = match self {
             Self::Inline(provider) => collect_caught(&mut **provider, rows),
             Self::Worker(worker) => worker.collect(rows),
-            Self::Failed(failure) => Err(failure.clone()),
+            Self::Failed(failure) => Outcome::Answered(Err(failure.clone())),
         };
-        if let Err(failure) = &outcome {
-            rows.truncate(0);
-            if failure.code == ErrorCode::INTERNAL_ERROR {
+        let outcome = match outcome {
+            Outcome::Answered(outcome) => outcome,
+            Outcome::Panicked(failure) => {
                 *self = Self::Failed(failure.clone());
+                Err(failure)
             }
+        };
+        if outcome.is_err() {
+            rows.truncate(0);
         }
         outcome
     }
 }
 
 impl Worker {
-    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+    fn collect(&mut self, rows: &mut Rows) -> Outcome {
         if self.is_late {
             // The answer to an earlier question is of no use now; it only says that the thread is free again.
             match self.answers.try_recv() {
-                Ok(_) => self.is_late = false,
-                Err(_) => return Err(self.timeout()),
+                Ok(answer) => {
+                    self.is_late = false;
+                    self.spare = Some(answer.rows);
+                }
+                Err(_) => return Outcome::Answered(Err(self.timeout())),
             }
         }
-        let empty = rows.without_values();
-        let question = std::mem::replace(rows, empty);
+        let mut other = self.spare.take().unwrap_or_else(|| rows.without_values());
+        other.want_as(rows);
+        let question = std::mem::replace(rows, other);
+        let has_ended = || {
+            Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"))
+        };
         if self.requests.send(question).is_err() {
-            return Err(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"));
+            return has_ended();
         }
         match self.answers.recv_timeout(self.deadline) {
             Ok(answer) => {
-                *rows = answer.rows;
+                self.spare = Some(std::mem::replace(rows, answer.rows));
                 answer.outcome
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.is_late = true;
-                Err(self.timeout())
+                Outcome::Answered(Err(self.timeout()))
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"))
-            }
+            Err(RecvTimeoutError::Disconnected) => has_ended(),
         }
     }
 
@@ -102,12 +119,16 @@ impl Worker {
     }
 }
 
-/// Collects; a panic becomes a failure with the code [`ErrorCode::INTERNAL_ERROR`].
-fn collect_caught(provider: &mut dyn Provider, rows: &mut Rows) -> Result<(), Failure> {
+/// Collects, and catches a panic.
+fn collect_caught(provider: &mut dyn Provider, rows: &mut Rows) -> Outcome {
     // After a panic neither the provider nor the rows are looked at again.
-    catch_unwind(AssertUnwindSafe(|| provider.collect(rows))).unwrap_or_else(|panic| {
-        Err(Failure::new(ErrorCode::INTERNAL_ERROR, format!("the provider panicked: {}", text_of(&*panic))))
-    })
+    match catch_unwind(AssertUnwindSafe(|| provider.collect(rows))) {
+        Ok(outcome) => Outcome::Answered(outcome),
+        Err(panic) => {
+            let reason = format!("the provider panicked: {}", text_of(&*panic));
+            Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, reason))
+        }
+    }
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> &str {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::path::split_index;
 use tachograph_counters::set::{Instance, InstanceTable, Instances};
 
 use crate::InstanceKey;
@@ -11,7 +12,9 @@ use crate::InstanceKey;
 /// next `name#1`, and so on.
 ///
 /// An instance keeps its name for as long as it is there. The number of one that is gone is given to another only
-/// after a sample in which it was absent: whoever pairs samples by these names never pairs two different instances.
+/// after a sample in which it was absent: whoever pairs samples by these names never pairs two different instances. One
+/// that comes in the very interval in which another of its name ends has a higher number for that one sample, and the
+/// number that became free from the next on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,7 +28,7 @@ use crate::InstanceKey;
 /// };
 /// assert_eq!(labels(&[&first, &second]), ["bash", "bash#1"]);
 /// assert_eq!(labels(&[&second, &third]), ["bash#1", "bash#2"]);
-/// assert_eq!(labels(&[&second, &third, &first]), ["bash#1", "bash#2", "bash"]);
+/// assert_eq!(labels(&[&second, &third]), ["bash#1", "bash"]);
 /// ```
 #[derive(Debug, Default)]
 pub struct Numbering {
@@ -33,9 +36,13 @@ pub struct Numbering {
     table: InstanceTable,
     keys: Vec<Arc<InstanceKey>>,
     instances: Instances,
-    /// Counts the samples in which something came or went.
+    /// Counts the samples in which something came, went or changed its number.
     generation: u64,
+    /// Whether an instance waits for a number that becomes free with the next sample.
+    has_waiting: bool,
     building: Vec<Arc<Instance>>,
+    /// Whether a name with a `#` was ever met.
+    has_hash: bool,
 }
 
 /// A number of a name, and who has it.
@@ -45,12 +52,15 @@ struct Slot {
     instance: Arc<Instance>,
     /// The generation in which it was there last.
     seen: u64,
+    /// The number that it gets with the next sample, since its last holder was just there.
+    waits_for: Option<usize>,
 }
 
 impl Numbering {
     /// The display names of these instances, in their order. The same object as before when nothing came or went.
     pub fn number(&mut self, keys: &[Arc<InstanceKey>]) -> &Instances {
         let is_same = self.generation > 0
+            && !self.has_waiting
             && self.keys.len() == keys.len()
             && self.keys.iter().zip(keys).all(|(known, key)| Arc::ptr_eq(known, key) || known == key);
         if !is_same {
@@ -61,38 +71,40 @@ impl Numbering {
 
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
         self.generation += 1;
+        self.has_waiting = false;
         let generation = self.generation;
         self.building.clear();
-        // Who stays keeps its number, so that nobody new takes it.
+        // Who stays keeps its number, or gets the one that it waits for, so that nobody new takes it.
         let mut places = vec![usize::MAX; keys.len()];
         for (key, place) in keys.iter().zip(&mut places) {
             let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
             let is_it =
                 |slot: &Slot| slot.seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key);
-            if let Some(known) = slots.iter().position(is_it) {
-                slots[known].seen = generation;
-                *place = known;
-            }
+            let Some(known) = slots.iter().position(is_it) else { continue };
+            *place = match slots[known].waits_for.take() {
+                Some(wanted) if slots.get(wanted).is_some_and(|slot| slot.is_free(generation)) => {
+                    let instance = self.table.intern(key.parent(), key.name(), wanted as u32);
+                    slots[wanted] = Slot { key: Arc::clone(key), instance, seen: generation, waits_for: None };
+                    wanted
+                }
+                _ => known,
+            };
+            slots[*place].seen = generation;
         }
         for (key, place) in keys.iter().zip(places) {
             if !self.names.contains_key(key.full_name()) {
+                self.has_hash |= key.full_name().contains('#');
                 self.names.insert(key.full_name().into(), Vec::new());
             }
-            let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
             let place = if place < usize::MAX {
                 place
             } else {
-                let free = slots.iter().position(|slot| slot.seen + 1 < generation);
-                let place = free.unwrap_or(slots.len());
-                let instance = self.table.intern(key.parent(), key.name(), place as u32);
-                let slot = Slot { key: Arc::clone(key), instance, seen: generation };
-                if place < slots.len() {
-                    slots[place] = slot
-                } else {
-                    slots.push(slot)
-                }
-                place
+                let free = self.free_number(key.full_name());
+                let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
+                Self::add(slots, &mut self.table, key, generation, free)
             };
+            let Some(slots) = self.names.get(key.full_name()) else { continue };
+            self.has_waiting |= slots[place].waits_for.is_some();
             self.building.push(Arc::clone(&slots[place].instance));
         }
         self.forget_absent();
@@ -102,18 +114,75 @@ impl Numbering {
         self.keys.extend(keys.iter().cloned());
     }
 
+    /// The lowest number of a name that nobody has, nor had in the sample before.
+    fn free_number(&self, name: &str) -> usize {
+        let slots = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        let is_free = |number: &usize| {
+            slots.get(*number).is_none_or(|slot| slot.is_free(self.generation))
+                && !self.is_label_of_another(name, *number)
+        };
+        // Of the labels from the last number on, each other name can take one.
+        let most = slots.len() + self.names.len() + 1;
+        (0..=most).find(is_free).unwrap_or(most)
+    }
+
+    /// Whether an instance of another name has this display name, or had it in the sample before: a name may end in `#1`
+    /// by itself.
+    fn is_label_of_another(&self, name: &str, number: usize) -> bool {
+        let is_used = |other: &str, number: usize| {
+            let slots = self.names.get(other).map_or(&[][..], Vec::as_slice);
+            slots.get(number).is_some_and(|slot| !slot.is_free(self.generation))
+        };
+        if number == 0 {
+            let (other, index) = split_index(name);
+            return index > 0 && is_used(other, index as usize);
+        }
+        // Only names that hold a `#` can be in the way; without one there is nothing to look up.
+        self.has_hash && is_used(&format!("{name}#{number}"), 0)
+    }
+
+    /// Gives a new instance of a name this number, which is free.
+    fn add(
+        slots: &mut Vec<Slot>,
+        table: &mut InstanceTable,
+        key: &Arc<InstanceKey>,
+        generation: u64,
+        place: usize,
+    ) -> usize {
+        let is_wanted = |number| slots.iter().any(|slot| slot.waits_for == Some(number));
+        let was_just_there = |slot: &Slot| slot.seen + 1 == generation;
+        let waits_for = (0..place.min(slots.len()))
+            .find(|&number| was_just_there(&slots[number]) && !is_wanted(number));
+        let instance = table.intern(key.parent(), key.name(), place as u32);
+        // Numbers in between that another name stands in the way of stay empty.
+        while slots.len() < place {
+            let instance = Arc::clone(&instance);
+            slots.push(Slot { key: Arc::default(), instance, seen: 0, waits_for: None });
+        }
+        let slot = Slot { key: Arc::clone(key), instance, seen: generation, waits_for };
+        if place < slots.len() { slots[place] = slot } else { slots.push(slot) }
+        place
+    }
+
     /// Forgets numbers that may be given out anew, so that names that come and go do not fill the memory.
     fn forget_absent(&mut self) {
         let generation = self.generation;
         let table = &mut self.table;
         self.names.retain(|_, slots| {
-            while slots.last().is_some_and(|slot| slot.seen + 1 < generation) {
+            while slots.last().is_some_and(|slot| slot.is_free(generation)) {
                 if let Some(slot) = slots.pop() {
                     table.forget(&slot.instance);
                 }
             }
             !slots.is_empty()
         });
+    }
+}
+
+impl Slot {
+    /// Whether its number may be given out: nobody had it in the sample before, nor has it now.
+    fn is_free(&self, generation: u64) -> bool {
+        self.seen + 1 < generation
     }
 }
 
@@ -137,7 +206,52 @@ mod tests {
         assert_eq!(labels(&mut numbering, &[&a, &b]), ["x", "x#1"]);
         // `x` is gone, `x#1` stays; the new one may not take `x` in the same sample.
         assert_eq!(labels(&mut numbering, &[&c, &b]), ["x#2", "x#1"]);
-        assert_eq!(labels(&mut numbering, &[&d, &c, &b]), ["x", "x#2", "x#1"]);
+        assert_eq!(labels(&mut numbering, &[&d, &c, &b]), ["x#3", "x", "x#1"]);
+        // `x#2` was free when it came, but had just been there.
+        assert_eq!(labels(&mut numbering, &[&d, &c, &b]), ["x#2", "x", "x#1"]);
+    }
+
+    #[test]
+    fn a_successor_has_the_name_from_the_next_sample_on() {
+        let mut numbering = Numbering::default();
+        let [first, second, third] = [1, 2, 3].map(|identity| key("_Total", identity));
+        assert_eq!(labels(&mut numbering, &[&first]), ["_Total"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total#1"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total"]);
+        // Again and again in each interval: the names never stay with two.
+        assert_eq!(labels(&mut numbering, &[&third]), ["_Total#1"]);
+        assert_eq!(labels(&mut numbering, &[&first]), ["_Total"]);
+        assert_eq!(labels(&mut numbering, &[]), [""; 0]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total"]);
+    }
+
+    /// Whatever comes and goes, two samples in a row never have one name for two instances, nor two for one of them.
+    #[test]
+    fn names_in_a_row_never_pair_two() {
+        let mut numbering = Numbering::default();
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut living: Vec<Arc<InstanceKey>> = Vec::new();
+        let mut before: HashMap<String, u64> = HashMap::new();
+        for next in 0..5_000 {
+            living.retain(|_| random(4) > 0);
+            for _ in 0..random(4) {
+                let name = ["a", "b", "a#1", "a#1#1", "b#2"][random(5) as usize];
+                living.push(key(name, 10 * next + living.len() as u64 + 1));
+            }
+            let names: Vec<String> = numbering.number(&living).iter().map(ToString::to_string).collect();
+            let now: HashMap<String, u64> =
+                names.iter().cloned().zip(living.iter().map(|key| key.identity())).collect();
+            assert_eq!(now.len(), living.len(), "{names:?}");
+            for (name, identity) in &now {
+                assert!(before.get(name).is_none_or(|known| known == identity), "{name} at {next}");
+            }
+            before = now;
+        }
     }
 
     #[test]

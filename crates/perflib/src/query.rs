@@ -118,8 +118,10 @@ impl Query {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
         if entry.info.has_instances() && Pattern::new(&identifier.name).is_literal() {
-            let instances = instances_of(entry, registry.clock().now()).unwrap_or_default();
-            if !instances.iter().any(|instance| added.takes(instance)) {
+            // A provider that fails now may answer later; then its instances are known.
+            if let Ok(instances) = instances_of(entry, registry.clock().now())
+                && !instances.iter().any(|instance| added.takes(instance))
+            {
                 return Err(ErrorCode::PATH_NOT_FOUND);
             }
         }
@@ -209,7 +211,7 @@ impl Query {
         let known = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry));
         known.unwrap_or_else(|| {
             let rows = Rows::new(Arc::clone(&entry.info));
-            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome: Ok(()) });
+            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome: Err(not_collected()) });
             self.sets.len() - 1
         })
     }
@@ -225,7 +227,9 @@ impl Query {
                 }
             }
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
-            set.rows.want(ids, filters);
+            if set.rows.want(ids, filters) {
+                set.outcome = Err(not_collected());
+            }
         }
     }
 
@@ -264,6 +268,10 @@ impl Query {
     /// The last collection as a raw data block: one result for each identifier, in the order of
     /// [`identifiers`](Self::identifiers). `out` is cleared before.
     ///
+    /// A value that cannot be read now has the data size 0, which
+    /// [`DecodeOptions::CONSUMER`](crate::block::DecodeOptions::CONSUMER) allows and the strict decoder refuses. A set of
+    /// which something was added or deleted since answers with [`ErrorCode::NO_DATA`].
+    ///
     /// # Errors
     ///
     /// [`ErrorCode::OUT_OF_MEMORY`] when the block would be longer than its size fields can say.
@@ -271,6 +279,11 @@ impl Query {
     pub fn data(&self, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
         results::encode(self, out)
     }
+}
+
+/// Of a set whose identifiers changed since.
+fn not_collected() -> Failure {
+    Failure::new(ErrorCode::NO_DATA, "not collected since it was added or changed")
 }
 
 impl std::fmt::Debug for QueriedSet {

@@ -1,5 +1,6 @@
 //! What a provider fills in: the instances of a counter set and their raw values at one moment.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
@@ -10,7 +11,10 @@ use crate::registration::{CounterInfo, CounterSetInfo};
 use crate::{FREQUENCY, InstanceKey};
 
 /// No column: the counter is not wanted, or this machine does not have it.
-const NO_COLUMN: u16 = u16::MAX;
+const NO_COLUMN: u32 = u32::MAX;
+
+/// Ids below this are looked up by place, others by searching: an id is any number.
+const DENSE_IDS: usize = 1024;
 
 /// The instances of a counter set and the raw values of the wanted counters at one moment: rows are instances, columns
 /// are the wanted counters in the order of the registration, companions left out (a base's value is the `second` of
@@ -18,8 +22,10 @@ const NO_COLUMN: u16 = u16::MAX;
 #[derive(Clone, Debug)]
 pub struct Rows {
     info: Arc<CounterSetInfo>,
-    /// By counter id: its column, or [`NO_COLUMN`].
-    columns: Vec<u16>,
+    /// By counter id below [`DENSE_IDS`]: its column, or [`NO_COLUMN`].
+    columns: Vec<u32>,
+    /// The columns of the other ids, sorted.
+    sparse_columns: Vec<(u32, u32)>,
     seconds: Vec<Second>,
     /// By column: the counter's place in the registration.
     positions: Vec<usize>,
@@ -64,10 +70,12 @@ pub struct Row<'a> {
 impl Rows {
     /// Rows of a set in which nothing is wanted yet.
     pub fn new(info: Arc<CounterSetInfo>) -> Self {
-        let most = info.counters.iter().map(|counter| counter.id as usize + 1).max().unwrap_or_default();
+        let ids = info.counters.iter().map(|counter| counter.id as usize + 1);
+        let most = ids.filter(|&count| count <= DENSE_IDS).max().unwrap_or_default();
         Self {
             info,
             columns: vec![NO_COLUMN; most],
+            sparse_columns: Vec::new(),
             seconds: Vec::new(),
             positions: Vec::new(),
             filters: Vec::new(),
@@ -87,27 +95,38 @@ impl Rows {
 
     /// Says what is wanted from now on: these counters (a companion stands for the counters that it belongs to), of
     /// instances that one of the filters takes.
-    pub fn want(&mut self, ids: impl IntoIterator<Item = u32>, filters: Vec<InstanceFilter>) {
-        let mut wanted = vec![false; self.info.counters.len()];
-        for id in ids {
-            for (place, counter) in self.info.counters.iter().enumerate() {
-                wanted[place] |= counter.id == id || counter.companions().any(|companion| companion == id);
-            }
+    ///
+    /// Gives whether that is something else than before; then all rows are taken out.
+    pub fn want(&mut self, ids: impl IntoIterator<Item = u32>, filters: Vec<InstanceFilter>) -> bool {
+        let ids: HashSet<u32> = ids.into_iter().collect();
+        let companions: HashSet<u32> = self.info.counters.iter().flat_map(CounterInfo::companions).collect();
+        let is_wanted = |counter: &CounterInfo| {
+            // A companion has no value of its own: it is read with the counters that it belongs to.
+            let has_value = counter.counter_type.formula().is_some() && !companions.contains(&counter.id);
+            has_value && (ids.contains(&counter.id) || counter.companions().any(|id| ids.contains(&id)))
+        };
+        let counters = self.info.counters.iter().enumerate();
+        let positions: Vec<usize> =
+            counters.filter(|(_, counter)| is_wanted(counter)).map(|(place, _)| place).collect();
+        if positions == self.positions && filters == self.filters {
+            return false;
         }
         self.columns.fill(NO_COLUMN);
+        self.sparse_columns.clear();
         self.seconds.clear();
-        self.positions.clear();
-        for (place, counter) in self.info.counters.iter().enumerate() {
-            // A companion that belongs to no counter has no value that could be had.
-            let has_value = counter.counter_type.formula().is_some() && !self.is_companion(counter.id);
-            if wanted[place] && has_value {
-                self.columns[counter.id as usize] = self.seconds.len() as u16;
-                self.seconds.push(second_of(counter));
-                self.positions.push(place);
+        for (column, &place) in (0..).zip(&positions) {
+            let counter = &self.info.counters[place];
+            match self.columns.get_mut(counter.id as usize) {
+                Some(dense) => *dense = column,
+                None => self.sparse_columns.push((counter.id, column)),
             }
+            self.seconds.push(second_of(counter));
         }
+        self.sparse_columns.sort_unstable();
+        self.positions = positions;
         self.filters = filters;
         self.clear(Moments::default());
+        true
     }
 
     /// Rows that want the same, without any row.
@@ -115,6 +134,7 @@ impl Rows {
         Self {
             info: Arc::clone(&self.info),
             columns: self.columns.clone(),
+            sparse_columns: self.sparse_columns.clone(),
             seconds: self.seconds.clone(),
             positions: self.positions.clone(),
             filters: self.filters.clone(),
@@ -125,8 +145,12 @@ impl Rows {
         }
     }
 
-    fn is_companion(&self, id: u32) -> bool {
-        self.info.counters.iter().any(|counter| counter.companions().any(|companion| companion == id))
+    /// Takes over what another wants; nothing is allocated where that is the same as before.
+    pub(crate) fn want_as(&mut self, other: &Self) {
+        if self.positions != other.positions || self.filters != other.filters {
+            *self = other.without_values();
+        }
+        self.clear(other.at);
     }
 
     /// Takes all rows out, keeping the buffers, and sets the moment of those that come.
@@ -208,8 +232,12 @@ impl Rows {
     #[inline]
     pub fn column(&self, id: u32) -> Option<usize> {
         match self.columns.get(id as usize) {
-            Some(&NO_COLUMN) | None => None,
-            Some(&column) => Some(column.into()),
+            Some(&NO_COLUMN) => None,
+            Some(&column) => Some(column as usize),
+            None => {
+                let place = self.sparse_columns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+                Some(self.sparse_columns[place].1 as usize)
+            }
         }
     }
 
@@ -302,6 +330,12 @@ impl Row<'_> {
         let width = self.rows.seconds.len().max(1);
         let instance = Arc::clone(&self.rows.instances[self.start / width]);
         self.rows.troubles.push(Trouble { counter_id: id, instance, reason: Arc::clone(reason), count: 1 });
+    }
+
+    /// Says that this instance does not have a counter at all, such as a limit that was not set: neither a value nor an
+    /// error.
+    pub fn leave_out(&mut self, id: u32) {
+        self.set_raw(id, RawValue::error(Status::NO_INSTANCE));
     }
 
     /// As [`fail`](Self::fail), for several counters.

@@ -74,13 +74,17 @@ impl View {
         self.rows.clear();
         match &self.taken {
             Taken::All => {
-                self.rows.extend(0..instances.len());
-                self.instances = Arc::clone(instances);
-                return;
+                let taken = |(row, instance): (usize, &Arc<Instance>)| (!is_second_total(instance)).then_some(row);
+                self.rows.extend(instances.iter().enumerate().filter_map(taken));
+                if self.rows.len() == instances.len() {
+                    self.instances = Arc::clone(instances);
+                    return;
+                }
             }
             Taken::Matching(pattern) => {
                 let matching = |(row, instance): (usize, &Arc<Instance>)| {
-                    pattern.matches_instance(Some(instance.label())).then_some(row)
+                    let is_taken = pattern.matches_instance(Some(instance.label())) && !is_second_total(instance);
+                    is_taken.then_some(row)
                 };
                 self.rows.extend(instances.iter().enumerate().filter_map(matching));
             }
@@ -97,6 +101,12 @@ impl View {
         }
         self.instances = self.rows.iter().map(|&row| Arc::clone(&instances[row])).collect();
     }
+}
+
+/// Whether this is a total whose name was another's until just now (its members changed). It is left out until it has
+/// the name: nobody asks for `_Total#1`.
+fn is_second_total(instance: &Instance) -> bool {
+    instance.index() > 0 && (instance.name() == "_Total" || instance.name().ends_with(",_Total"))
 }
 
 impl LiveGroup {

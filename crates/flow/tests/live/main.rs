@@ -74,9 +74,44 @@ fn instances_come_and_go_and_keep_their_names() {
     assert_eq!(source.missing_instances(), [r"\\MADE\Process(sh#1)\ID Process"]);
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
     source.sample_now(&mut sample);
-    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2", "sh#1"]);
-    assert_eq!(sample.groups[1].values, [RawValue::new(4, 0)]);
-    assert_eq!(sample.groups[1].identities, [4]);
+    // From the next sample on it has it, and who comes now waits for its number.
+    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#3"]);
+    assert_eq!(sample.groups[1].values, [RawValue::new(3, 0)]);
+    assert_eq!(sample.groups[1].identities, [3]);
+    source.sample_now(&mut sample);
+    assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#2"]);
+    assert!(source.missing_instances().is_empty());
+}
+
+#[test]
+fn a_path_by_name_goes_on_with_who_has_the_name() {
+    let machine = Machine::default();
+    let mut source = source(
+        &machine,
+        &[r"\Process(web)\ID Process", r"\Process(_Total)\ID Process", r"\Process(*)\ID Process"],
+        LiveOptions::default(),
+    );
+    let mut sample = Sample::default();
+    let mut seen = Vec::new();
+    // Both are replaced within one interval, twice.
+    for pid in [1, 1, 2, 2, 2, 3, 3] {
+        machine.set(&[Process::new("web", pid), Process::new("_Total", 10 + pid)]);
+        source.sample_now(&mut sample);
+        let id = |group: usize| sample.groups[group].values[0].first;
+        seen.push((id(0), id(1), labels(&sample.groups[2]).join(" ")));
+    }
+    let row = |id: i64, names: &str| (id, if id == 0 { 0 } else { 10 + id }, names.to_owned());
+    // A total that has to wait for its name is left out.
+    let wanted = [
+        row(1, "web _Total"),
+        row(1, "web _Total"),
+        row(0, "web#1"),
+        row(2, "web _Total"),
+        row(2, "web _Total"),
+        row(0, "web#1"),
+        row(3, "web _Total"),
+    ];
+    assert_eq!(seen, wanted);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::wildcard::Pattern;
+use tachograph_counters::path::split_index;
+use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
 use crate::registration::CounterSetInfo;
@@ -20,6 +21,8 @@ pub(super) struct Added {
     filter: InstanceFilter,
     /// Whether several instances may be the answer.
     has_wildcard: bool,
+    /// Whether `#n` at the end of the name may be a number.
+    is_path: bool,
     /// What a block's id array says.
     ids: Arc<[u32]>,
 }
@@ -43,6 +46,7 @@ impl Added {
             counter_id: identifier.counter_id,
             filter,
             has_wildcard: info.has_instances() && !Pattern::new(&identifier.name).is_literal(),
+            is_path: false,
             ids,
         }
     }
@@ -59,6 +63,7 @@ impl Added {
             counter_id: Some(id),
             filter,
             has_wildcard: instance.is_some() && !Pattern::new(name).is_literal(),
+            is_path: true,
             ids: [id].into(),
         }
     }
@@ -86,6 +91,19 @@ impl Added {
 
     pub(super) fn takes(&self, instance: &InstanceKey) -> bool {
         self.filter.may_take(instance.full_name(), instance.id())
+    }
+
+    /// The row that a name without wildcards means: the first of the name, or of a path with `#n` the one of this number.
+    pub(super) fn row(&self, instances: &[Arc<InstanceKey>]) -> Option<usize> {
+        let nth = |name: &str, number: u32| {
+            let is_it = |instance: &Arc<InstanceKey>| {
+                eq_ignore_case(instance.full_name(), name) && self.instance_id.is_none_or(|id| id == instance.id())
+            };
+            let rows = instances.iter().enumerate().filter(|(_, instance)| is_it(instance));
+            rows.map(|(row, _)| row).nth(number as usize)
+        };
+        let (name, number) = split_index(&self.name);
+        nth(&self.name, 0).or_else(|| (self.is_path && number > 0).then(|| nth(name, number))?)
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {

@@ -24,10 +24,8 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
 /// one is there.
 fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
     let ids = added.result_ids();
-    let mut taken = rows.instances().iter().enumerate().filter(|(_, instance)| added.takes(instance));
     if !added.has_wildcard() {
-        // On duplicates the first, as PDH has it.
-        let Some((row, _)) = taken.next() else {
+        let Some(row) = added.row(rows.instances()) else {
             return block.error(ErrorCode::INSTANCE_NOT_FOUND);
         };
         return match added.counter_id() {
@@ -42,6 +40,7 @@ fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), 
         Some(_) => block.multiple_instances()?,
         None => block.counterset(ids)?,
     };
+    let taken = rows.instances().iter().enumerate().filter(|(_, instance)| added.takes(instance));
     for (row, instance) in taken {
         instances.instance(instance.full_name(), instance.id())?;
         for &id in ids {
