@@ -131,11 +131,11 @@ impl Interface {
         }
     }
 
-    pub(super) fn fill(&mut self, row: &mut Row<'_>, ticks: i64, no_speed: &Arc<str>, broken: &Arc<str>) {
+    pub(super) fn fill(&mut self, row: &mut Row<'_>, ticks: i64, broken: &Arc<str>) {
         if row.wants(BANDWIDTH) {
             match self.speed.at(ticks, &self.folder) {
                 Some(speed) => row.set(BANDWIDTH, speed),
-                None => row.fail(BANDWIDTH, no_speed),
+                None => row.leave_out(BANDWIDTH),
             }
         }
         if !self.is_whole {

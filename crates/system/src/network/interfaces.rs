@@ -24,7 +24,6 @@ pub(super) struct NetworkInterface {
     nodes: Nodes,
     births: u64,
     was_read: bool,
-    no_speed: Arc<str>,
     broken: Arc<str>,
 }
 
@@ -46,7 +45,6 @@ impl NetworkInterface {
             interfaces: Vec::new(),
             births: 0,
             was_read: false,
-            no_speed: "the driver of the interface does not tell its speed".into(),
             broken: "/proc/net/dev: the line of the interface is not as expected".into(),
         })
     }
@@ -104,7 +102,7 @@ impl Provider for NetworkInterface {
         for interface in &mut self.interfaces {
             if rows.wants_instance(interface.key.name(), interface.key.id()) {
                 let key = Arc::clone(&interface.key);
-                interface.fill(&mut rows.push(&key), ticks, &self.no_speed, &self.broken);
+                interface.fill(&mut rows.push(&key), ticks, &self.broken);
             }
         }
         Ok(())

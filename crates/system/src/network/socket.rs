@@ -19,7 +19,7 @@ named! { ROWS, COUNTS;
     1 "Sockets Used" RAWCOUNT "" 0 ["net/sockstat: sockets used"] "Sockets of all kinds, Unix domain sockets included.";
     2 "TCP Sockets In Use" RAWCOUNT "" 0 ["net/sockstat: TCP inuse"]
         "TCP sockets over IPv4 that are open or listening; those in TIME-WAIT are not among them.";
-    3 "TCP Sockets Orphaned" RAWCOUNT "" 0 ["net/sockstat: TCP orphan"] "TCP sockets that belong to no process any more.";
+    3 "TCP Sockets Orphaned" RAWCOUNT "" 0 ["net/sockstat: TCP orphan"] "TCP sockets that belong to no process any more, on the whole machine.";
     4 "TCP Sockets Time Wait" RAWCOUNT "" 0 ["net/sockstat: TCP tw"] "TCP connections in TIME-WAIT.";
     5 "TCP Sockets Allocated" RAWCOUNT "" 0 ["net/sockstat: TCP alloc"]
         "TCP sockets of all states and both families, on the whole machine.";

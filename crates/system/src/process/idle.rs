@@ -7,12 +7,25 @@ use crate::file::KeptFile;
 use crate::scan::{number, words};
 
 /// Reads the idle time of all processors.
+///
+/// The sum over the processors that the kernel gives falls when one goes off; here each adds what it was idle since the
+/// reading before, so that the time of a processor that went stays in the sum.
 #[derive(Debug)]
 pub(super) struct Idle {
     file: KeptFile,
-    /// The most that was read: waiting for storage is idle time that the kernel may take back.
+    processors: Vec<Processor>,
     ticks: u64,
+    /// Counts the readings.
+    reading: u64,
     pub(super) reason: Arc<str>,
+}
+
+#[derive(Debug)]
+struct Processor {
+    number: u64,
+    ticks: u64,
+    /// The reading that it was met in last.
+    seen: u64,
 }
 
 /// Idle time in the kernel's ticks, and the processors that are there.
@@ -22,30 +35,61 @@ pub(super) struct Idleness {
     pub(super) processors: u64,
 }
 
+/// Waiting for storage is idle time that the kernel may take back, a little; who lost more than this went off and on.
+const MOST_TAKEN_BACK: u64 = 100;
+
 impl Idle {
     pub(super) fn new(roots: &Roots) -> Self {
         Self {
             file: KeptFile::new(roots.proc.join("stat")),
+            processors: Vec::new(),
             ticks: 0,
-            reason: "/proc/stat: the line cpu cannot be read".into(),
+            reading: 0,
+            reason: "/proc/stat: the idle time of the processors cannot be read".into(),
         }
     }
 
     /// The idle time now, where the file tells it.
     pub(super) fn read(&mut self) -> Option<Idleness> {
-        let found = parse(self.file.read().ok()?)?;
-        self.ticks = self.ticks.max(found.ticks);
-        Some(Idleness { ticks: self.ticks, ..found })
+        let text = self.file.read().ok()?;
+        self.reading += 1;
+        let mut count = 0;
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
+            let Some(line) = line.strip_prefix(b"cpu") else { break };
+            let line = line.strip_suffix(b"\n")?;
+            if line.first() == Some(&b' ') {
+                continue;
+            }
+            let (number, ticks) = parse(line)?;
+            count += 1;
+            self.ticks += match self.processors.iter_mut().find(|known| known.number == number) {
+                Some(known) => {
+                    let added = ticks.saturating_sub(known.ticks);
+                    if ticks > known.ticks || known.ticks - ticks > MOST_TAKEN_BACK {
+                        known.ticks = ticks;
+                    }
+                    known.seen = self.reading;
+                    added
+                }
+                None => {
+                    self.processors.push(Processor { number, ticks, seen: self.reading });
+                    // What a processor counted before it came has no interval.
+                    if self.reading == 1 { ticks } else { 0 }
+                }
+            };
+        }
+        self.processors.retain(|processor| processor.seen == self.reading);
+        (count > 0).then_some(Idleness { ticks: self.ticks, processors: count })
     }
 }
 
-fn parse(text: &[u8]) -> Option<Idleness> {
-    let mut lines = text.split_inclusive(|&byte| byte == b'\n');
-    let line = lines.next()?.strip_prefix(b"cpu ")?.strip_suffix(b"\n")?;
-    let mut fields = words(line).skip(3).map(number);
+/// The number of a processor, and its idle time.
+fn parse(line: &[u8]) -> Option<(u64, u64)> {
+    let mut fields = words(line);
+    let name = number(fields.next()?)?;
+    let mut fields = fields.skip(3).map(number);
     let idle = fields.next()??;
     // Kernels before 2.6 count no waiting.
     let waiting = fields.next().flatten().unwrap_or_default();
-    let processors = lines.take_while(|line| line.starts_with(b"cpu")).count() as u64;
-    Some(Idleness { ticks: idle.saturating_add(waiting), processors })
+    Some((name, idle.saturating_add(waiting)))
 }

@@ -35,7 +35,10 @@ pub(super) struct Reasons {
 impl Reasons {
     pub(super) fn new(file: &str) -> Self {
         Self {
-            refused: format!("{file}: the process is another user's, and this one may not read it").into(),
+            refused: format!(
+                "{file}: may not be read (it takes the same user and no fewer rights than the process has)"
+            )
+            .into(),
             broken: format!("{file}: not in the form that is known").into(),
             unreadable: format!("{file}: cannot be read").into(),
         }

@@ -127,9 +127,10 @@ impl ProcessSet {
         let Some(details) = process.details(&mut self.reader, wanted, self.page_bytes)? else {
             return Ok(());
         };
-        let boot = since_boot(rows.at());
+        let (boot, now) = (since_boot(rows.at()), rows.at().system_time.0 as u64);
         let mut row = is_wanted.then(|| rows.push(&key));
-        let mut counts = Counts { sums: &mut self.sums, last: &mut process.last, row: row.as_mut(), boot };
+        let mut counts =
+            Counts { sums: &mut self.sums, last: &mut process.last, row: row.as_mut(), boot, now };
         if let Sight::Here(stat) = &sight {
             counts.stat(stat, self.ticks);
         }
@@ -320,6 +321,8 @@ struct Counts<'a, 'b> {
     row: Option<&'a mut Row<'b>>,
     /// The start of the machine.
     boot: u64,
+    /// The moment of the collection, as FILETIME.
+    now: u64,
 }
 
 impl Counts<'_, '_> {
@@ -338,7 +341,9 @@ impl Counts<'_, '_> {
         row.set(USER_TIME, ticks.hundred_ns(user));
         row.set(PRIVILEGED_TIME, ticks.hundred_ns(system));
         row.set(PAGE_FAULTS, faults);
-        row.set(ELAPSED_TIME, self.boot.wrapping_add(ticks.hundred_ns(stat.start)));
+        // Who started while the sample was taken is 0 s old at its moment.
+        let started = self.boot.wrapping_add(ticks.hundred_ns(stat.start));
+        row.set(ELAPSED_TIME, started.min(self.now));
     }
 
     #[inline]
@@ -360,7 +365,7 @@ impl Counts<'_, '_> {
 #[inline]
 fn set_stat(row: &mut Row<'_>, stat: &Stat) {
     row.set(THREAD_COUNT, stat.threads);
-    row.set(PRIORITY_BASE, stat.priority_current());
+    row.set(PRIORITY_BASE, stat.priority_base());
     row.set(CREATING_PROCESS_ID, stat.parent.into());
     row.set(VIRTUAL_BYTES, stat.virtual_bytes);
 }

@@ -40,7 +40,17 @@ pub(super) fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let head = &text[..text.len().min(128)];
     let from = head.iter().position(|&byte| byte == b'(')? + 1;
     let to = from + head[from..].iter().rposition(|&byte| byte == b')')?;
-    Some((&text[from..to], &text[to + 1..]))
+    Some((without_work(&text[from..to]), &text[to + 1..]))
+}
+
+/// The name of a kernel worker without the work that it does at the moment: `kworker/0:1-events` is `kworker/0:1`, whatever
+/// it does next.
+#[inline]
+fn without_work(name: &[u8]) -> &[u8] {
+    if !name.starts_with(b"kworker/") {
+        return name;
+    }
+    name.split(|byte| matches!(byte, b'-' | b'+')).next().unwrap_or(name)
 }
 
 /// Reads the line; `None` where it is cut off or holds something else.
@@ -90,17 +100,31 @@ impl Stat {
         // Numbers of tasks have 22 bits at most (PID_MAX_LIMIT).
         self.start << 22 | u64::from(id) & 0x3f_ffff
     }
+
+    /// How urgent it is without what it inherited: 20 less the nice value; real time and deadlines as they are.
+    pub(super) fn priority_base(&self) -> u64 {
+        match self.priority {
+            ..0 => self.priority_current(),
+            _ => 20_i64.saturating_sub(self.nice).max(0) as u64,
+        }
+    }
 }
 
 impl Line<'_> {
-    /// How urgent it is without what it inherited: 20 less the nice value, or 41 and the priority of real time.
+    /// As [`Stat::priority_base`], also where real time was inherited.
     pub(super) fn priority_base(&self) -> Option<u64> {
         let mut fields = Cursor(self.rest);
         fields.skip(16)?;
         let real_time = fields.number()?;
-        Some(match real_time {
-            0 => 20_i64.saturating_sub(self.stat.nice).max(0) as u64,
+        let policy = fields.number()?;
+        Some(match (real_time, policy) {
+            // A deadline has no priority but is more urgent than any.
+            (0, DEADLINE) => self.stat.priority_current(),
+            (0, _) => 20_i64.saturating_sub(self.stat.nice).max(0) as u64,
             _ => real_time.saturating_add(41),
         })
     }
 }
+
+/// `SCHED_DEADLINE` of sched.h.
+const DEADLINE: u64 = 6;

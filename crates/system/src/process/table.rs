@@ -208,8 +208,8 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             COUNT,
             "",
             0,
-            "/proc/PID/stat: priority",
-            "The priority of the main thread, higher being more urgent: 20 is a nice value of 0, 1 and 40 are 19 and \
+            "/proc/PID/stat: nice, priority",
+            "The priority of the main thread without what it inherits, higher being more urgent: 20 is a nice value of 0, 1 and 40 are 19 and \
              -20; real time is 41 and its priority. Windows' scale goes from 0 to 31, 8 being normal.",
         ),
         CounterRow::new(
@@ -342,7 +342,8 @@ const PROCESS_COUNTERS: [CounterRow; 27] = process_counters("ID Process");
 const PROCESS_V2_COUNTERS: [CounterRow; 27] = process_counters("Process ID");
 
 const PROCESS_TOTAL: &str = "Sums. What counts up keeps what ended processes had and so never goes back; idle time is \
-                             included, as on Windows. Values that may not be read are left out.";
+                             included, as on Windows. What processes did that came and went between two samples is \
+                             not in it, and values that may not be read are left out.";
 
 pub(crate) static PROCESS: SetTable = SetTable {
     name: "Process",

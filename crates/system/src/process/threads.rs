@@ -175,7 +175,9 @@ impl ThreadSet {
                 row.set(id::USER_TIME, self.ticks.hundred_ns(user));
                 row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
                 let boot = at.system_time.0.wrapping_sub(at.ticks) as u64;
-                row.set(id::ELAPSED_TIME, boot.wrapping_add(self.ticks.hundred_ns(stat.start)));
+                // Who started while the sample was taken is 0 s old at its moment.
+                let started = boot.wrapping_add(self.ticks.hundred_ns(stat.start));
+                row.set(id::ELAPSED_TIME, started.min(at.system_time.0 as u64));
                 row.set(id::PRIORITY_CURRENT, stat.priority_current());
                 match thread.base {
                     Some(base) => row.set(id::PRIORITY_BASE, base),

@@ -47,7 +47,6 @@ pub(super) struct Reasons {
     absent: [Arc<str>; FILE_COUNT],
     /// By counter id: the file has no such field, or nothing usable in it.
     no_value: [Arc<str>; IDS],
-    no_limit: Arc<str>,
     errors: [reason::Reasons; FILE_COUNT],
 }
 
@@ -70,7 +69,6 @@ impl Default for Reasons {
                 let hint = if is_of_cpu { ": the cpu controller is not enabled here" } else { "" };
                 format!("no usable value in {source}{hint}").into()
             }),
-            no_limit: "the group has no limit of its own (it is 'max')".into(),
             errors: Default::default(),
         }
     }
@@ -125,9 +123,9 @@ impl Reasons {
                 }
             }
             Form::Limit(id) if text.trim_ascii() == b"max" => {
-                row.fail(id, &self.no_limit);
+                row.leave_out(id);
                 if id == MEMORY_LIMIT {
-                    row.fail(MEMORY_USED, &self.no_limit);
+                    row.leave_out(MEMORY_USED);
                 }
             }
             Form::Limit(id) => {

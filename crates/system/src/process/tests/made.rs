@@ -96,7 +96,7 @@ fn only_what_is_wanted_is_opened() {
 #[test]
 fn names_of_any_kind() {
     let machine = machine();
-    let long = "kworker/u257:15-events_power_efficient_and_more_up_to_63_bytes";
+    let long = "a-kernel-thread/u257:15-events_power_efficient_and_more_up_to_6";
     add(&machine, 2, "a) b (c", 1, 1);
     add(&machine, 3, "kworker/0:1", 1, 1);
     add(&machine, 4, "two\nlines", 1, 1);
@@ -288,10 +288,42 @@ fn without_idle_time_only_what_it_is_part_of_is_an_error() {
 fn idle_time_that_goes_back_is_held() {
     let machine = machine();
     let mut set = provider(&machine.roots, "Process");
-    collect(&mut *set, at(1));
-    machine.write("proc/stat", "cpu 10 0 10 1001 40 0\n");
-    let rows = collect(&mut *set, at(2));
-    assert_eq!(first(&rows, "Idle", PROCESSOR_TIME), 1050 * 100_000);
+    let mut idle = |second: i64, stat: &str| {
+        machine.write("proc/stat", stat);
+        first(&collect(&mut *set, at(second)), "Idle", PROCESSOR_TIME) / 100_000
+    };
+    let both = "cpu 10 0 10 1000 50 0\ncpu0 5 0 5 500 25\ncpu1 5 0 5 500 25\n";
+    assert_eq!(idle(1, both), 1050);
+    // Waiting is taken back.
+    assert_eq!(idle(2, "cpu 0 0 0 0 0\ncpu0 5 0 5 500 20\ncpu1 5 0 5 500 25\n"), 1050);
+    // One goes off: the other goes on, and the sum keeps what the one had.
+    assert_eq!(idle(3, "cpu 0 0 0 0 0\ncpu0 5 0 5 510 25\n"), 1060);
+    // It comes back: its interval begins now.
+    assert_eq!(idle(4, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 900 25\n"), 1070);
+    assert_eq!(idle(5, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 907 25\n"), 1077);
+    // It was off and on between two readings, and began anew.
+    assert_eq!(idle(6, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 1 0\n"), 1077);
+    assert_eq!(idle(7, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 4 0\n"), 1080);
+}
+
+#[test]
+fn kernel_workers_keep_their_names_whatever_they_work_on() {
+    let machine = machine();
+    let mut set = provider(&machine.roots, "Process");
+    for name in ["kworker/u8:0-writeback", "kworker/u8:0+flush-254:0", "kworker/u8:0"] {
+        add(&machine, 40, name, 1, 500);
+        let rows = collect(&mut *set, at(1));
+        assert!(names(&rows).contains(&"kworker/u8:0"), "{:?}", names(&rows));
+    }
+}
+
+#[test]
+fn who_starts_while_the_sample_is_taken_is_0_s_old() {
+    let machine = machine();
+    add(&machine, 41, "late", 1, 10_000);
+    let rows = collect(&mut *provider(&machine.roots, "Process"), at(99));
+    let age = value(&rows, "late", ELAPSED_TIME);
+    assert_eq!(age.first, age.second);
 }
 
 #[test]
