@@ -12,7 +12,7 @@ pub(crate) enum Host {
     /// In the thread that collects: providers of this machine, which do not wait for anybody.
     Inline(Box<dyn Provider>),
     /// In a thread of its own, which is waited for until a deadline.
-    Worker(Worker),
+    Worker(Box<Worker>),
     /// It panicked, and what it left behind is not trusted any more.
     Failed(Failure),
 }
@@ -53,7 +53,7 @@ impl Host {
                 }
             }
         })?;
-        Ok(Self::Worker(Worker { requests, answers, deadline, is_late: false, spare: None }))
+        Ok(Self::Worker(Box::new(Worker { requests, answers, deadline, is_late: false, spare: None })))
     }
 
     /// Collects into `rows`, which say what is wanted and were cleared for the moment. On a failure they have no row.
@@ -92,9 +92,8 @@ impl Worker {
         let mut other = self.spare.take().unwrap_or_else(|| rows.without_values());
         other.want_as(rows);
         let question = std::mem::replace(rows, other);
-        let has_ended = || {
-            Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"))
-        };
+        let has_ended =
+            || Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"));
         if self.requests.send(question).is_err() {
             return has_ended();
         }

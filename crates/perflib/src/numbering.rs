@@ -84,7 +84,8 @@ impl Numbering {
             *place = match slots[known].waits_for.take() {
                 Some(wanted) if slots.get(wanted).is_some_and(|slot| slot.is_free(generation)) => {
                     let instance = self.table.intern(key.parent(), key.name(), wanted as u32);
-                    slots[wanted] = Slot { key: Arc::clone(key), instance, seen: generation, waits_for: None };
+                    slots[wanted] =
+                        Slot { key: Arc::clone(key), instance, seen: generation, waits_for: None };
                     wanted
                 }
                 _ => known,
@@ -151,8 +152,8 @@ impl Numbering {
     ) -> usize {
         let is_wanted = |number| slots.iter().any(|slot| slot.waits_for == Some(number));
         let was_just_there = |slot: &Slot| slot.seen + 1 == generation;
-        let waits_for = (0..place.min(slots.len()))
-            .find(|&number| was_just_there(&slots[number]) && !is_wanted(number));
+        let waits_for =
+            (0..place.min(slots.len())).find(|&number| was_just_there(&slots[number]) && !is_wanted(number));
         let instance = table.intern(key.parent(), key.name(), place as u32);
         // Numbers in between that another name stands in the way of stay empty.
         while slots.len() < place {
@@ -160,7 +161,11 @@ impl Numbering {
             slots.push(Slot { key: Arc::default(), instance, seen: 0, waits_for: None });
         }
         let slot = Slot { key: Arc::clone(key), instance, seen: generation, waits_for };
-        if place < slots.len() { slots[place] = slot } else { slots.push(slot) }
+        if place < slots.len() {
+            slots[place] = slot
+        } else {
+            slots.push(slot)
+        }
         place
     }
 

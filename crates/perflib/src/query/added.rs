@@ -97,7 +97,8 @@ impl Added {
     pub(super) fn row(&self, instances: &[Arc<InstanceKey>]) -> Option<usize> {
         let nth = |name: &str, number: u32| {
             let is_it = |instance: &Arc<InstanceKey>| {
-                eq_ignore_case(instance.full_name(), name) && self.instance_id.is_none_or(|id| id == instance.id())
+                eq_ignore_case(instance.full_name(), name)
+                    && self.instance_id.is_none_or(|id| id == instance.id())
             };
             let rows = instances.iter().enumerate().filter(|(_, instance)| is_it(instance));
             rows.map(|(row, _)| row).nth(number as usize)
