@@ -74,7 +74,8 @@ impl View {
         self.rows.clear();
         match &self.taken {
             Taken::All => {
-                let taken = |(row, instance): (usize, &Arc<Instance>)| (!is_second_total(instance)).then_some(row);
+                let taken =
+                    |(row, instance): (usize, &Arc<Instance>)| (!is_second_total(instance)).then_some(row);
                 self.rows.extend(instances.iter().enumerate().filter_map(taken));
                 if self.rows.len() == instances.len() {
                     self.instances = Arc::clone(instances);
@@ -83,7 +84,8 @@ impl View {
             }
             Taken::Matching(pattern) => {
                 let matching = |(row, instance): (usize, &Arc<Instance>)| {
-                    let is_taken = pattern.matches_instance(Some(instance.label())) && !is_second_total(instance);
+                    let is_taken =
+                        pattern.matches_instance(Some(instance.label())) && !is_second_total(instance);
                     is_taken.then_some(row)
                 };
                 self.rows.extend(instances.iter().enumerate().filter_map(matching));
