@@ -1,5 +1,6 @@
 use tachograph_counters::Status;
-use tachograph_perflib::{Clock, InstanceFilter};
+use tachograph_perflib::block::{Content, Identifier, decode};
+use tachograph_perflib::{Clock, InstanceFilter, Query, Registry};
 
 use super::*;
 use crate::testing::{Machine, at, collect, first, names, value};
@@ -90,6 +91,39 @@ fn two_nodes_with_offline_processors() {
     assert_eq!(idle, [35, 20, 10, 30, 50, 40, 60]);
     let rows = collect(&mut *sets[1], at(1));
     assert_eq!(names(&rows), ["0", "2", "3", "5", "_Total"]);
+}
+
+/// As a consumer of V2 sees it: out of the raw data block, where instance 0 is taken for the whole machine.
+#[test]
+fn the_order_holds_through_the_raw_block() {
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 10), (2, 30), (3, 40)])),
+        ("sys/devices/system/node/node0/cpulist", "0,2\n"),
+        ("sys/devices/system/node/node1/cpulist", "3\n"),
+    ]);
+    let mut registry = Registry::new("MADE", Clock::of_this_machine());
+    registry.register(information(&machine)).expect("new");
+    let guid = registry.enumerate().next().expect("a set");
+    assert_eq!(guid.to_string(), "{b4fc721a-0378-476f-89ba-a5a79f810b36}");
+    let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
+    query.add(&mut [Identifier::new(guid, "*")]);
+    query.collect();
+    let mut bytes = Vec::new();
+    query.data(&mut bytes).expect("a block");
+    let block = decode(&bytes).expect("every value can be read");
+    let Some(Content::CounterSet(instances)) = block.results().next().map(|result| result.content()) else {
+        panic!("no set");
+    };
+    let idle = instances.ids().and_then(|ids| ids.position(8)).expect("% Idle Time");
+    let seen: Vec<_> = instances
+        .map(|instance| (instance.name().to_string(), instance.values().nth(idle).flatten()))
+        .collect();
+    let row = |name: &str, seconds: u64| (name.to_owned(), Some(seconds * 10_000_000));
+    // The mean of 80 s over three processors, cut off.
+    let total = ("_Total".to_owned(), Some(266_666_666));
+    let expected =
+        [total, row("0,_Total", 20), row("0,0", 10), row("0,1", 30), row("1,_Total", 40), row("1,0", 40)];
+    assert_eq!(seen, expected);
 }
 
 #[test]
