@@ -8,7 +8,7 @@ use tachograph_counters::set::CounterSet;
 
 use crate::{FlowError, Selection, Source};
 
-/// Counters that hold the identity of an instance.
+/// Counters that hold the identity of an instance, the one that tells most first: the threads of a process share the second.
 const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
 
 /// Gives each row the number of the process or thread behind it, where the log holds that number, so that a name that
@@ -32,16 +32,26 @@ enum Role {
     None,
     /// Takes identities from the number of an [`IdentitySet`].
     Follows(usize),
-    /// Holds them, in the given column, for the set of that number.
-    Holds { set: usize, column: usize },
+    /// Holds them, in the given column, for the set of that number; `counter` is the place among [`IDENTITY_COUNTERS`].
+    Holds { set: usize, column: usize, counter: usize },
 }
 
 /// The identities of one counter set of one machine.
 struct IdentitySet {
     key: (String, String),
     /// By the instance's number: its identity now.
-    now: HashMap<u32, u64>,
-    before: HashMap<u32, u64>,
+    now: HashMap<u32, Known>,
+    before: HashMap<u32, Known>,
+}
+
+/// What is behind an instance.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    identity: u64,
+    /// Which counter says so.
+    counter: usize,
+    /// Whether it was compared with what was there before: several groups may hold one instance.
+    is_compared: bool,
 }
 
 impl<S: Source> Identity<S> {
@@ -65,13 +75,13 @@ impl<S: Source> Identity<S> {
         self.sets.clear();
         let mut roles = vec![Role::None; sample.groups.len()];
         for (group, role) in sample.groups.iter().zip(&mut roles) {
-            if let Some(column) = identity_column(&group.set) {
+            if let Some((counter, column)) = identity_column(&group.set) {
                 let key = key_of(&group.set);
                 let set = self.sets.iter().position(|set| set.key == key).unwrap_or_else(|| {
                     self.sets.push(IdentitySet { key, now: HashMap::new(), before: HashMap::new() });
                     self.sets.len() - 1
                 });
-                *role = Role::Holds { set, column };
+                *role = Role::Holds { set, column, counter };
             }
         }
         if !self.sets.is_empty() {
@@ -92,18 +102,20 @@ fn key_of(set: &CounterSet) -> (String, String) {
     (set.machine.to_lowercase(), set.name.to_lowercase())
 }
 
-fn identity_column(set: &CounterSet) -> Option<usize> {
-    IDENTITY_COUNTERS.iter().find_map(|wanted| {
-        set.counters.iter().position(|counter| {
+/// The identity counter of a set that tells most, and its column.
+fn identity_column(set: &CounterSet) -> Option<(usize, usize)> {
+    IDENTITY_COUNTERS.iter().enumerate().find_map(|(number, wanted)| {
+        let column = set.counters.iter().position(|counter| {
             let english = counter.english_name.as_ref().unwrap_or(&counter.name);
             english.eq_ignore_ascii_case(wanted)
-        })
+        });
+        column.map(|column| (number, column))
     })
 }
 
 impl IdentitySet {
-    fn hold(&mut self, group: &Group, column: usize, selection: &Selection) -> u64 {
-        let mut renumbered = 0;
+    /// Takes in what a group holds.
+    fn hold(&mut self, group: &Group, column: usize, counter: usize) {
         for (instance, values) in group.instances.iter().zip(group.rows()) {
             let raw = values[column];
             if raw.status.is_error() {
@@ -111,8 +123,27 @@ impl IdentitySet {
             }
             // Idle and _Total have the number 0, as has what is not known: shifted by one, it counts all the same.
             let identity = (raw.first as u64).wrapping_add(1);
-            self.now.insert(instance.id(), identity);
-            let is_another = self.before.get(&instance.id()).is_some_and(|&before| before != identity);
+            let known = Known { identity, counter, is_compared: false };
+            let now = self.now.entry(instance.id()).or_insert(known);
+            if counter < now.counter {
+                *now = known;
+            }
+        }
+    }
+
+    /// How many instances of a group are of another process or thread than before.
+    fn renumbered(&mut self, group: &Group, selection: &Selection) -> u64 {
+        let mut renumbered = 0;
+        for instance in group.instances.iter() {
+            let Some(now) = self.now.get_mut(&instance.id()) else { continue };
+            if std::mem::replace(&mut now.is_compared, true) {
+                continue;
+            }
+            // Numbers of two counters say nothing of each other.
+            let is_another = self
+                .before
+                .get(&instance.id())
+                .is_some_and(|before| before.counter == now.counter && before.identity != now.identity);
             renumbered += u64::from(is_another && selection.concerns(&group.set, instance));
         }
         renumbered
@@ -132,12 +163,17 @@ impl<S: Source> Source for Identity<S> {
             std::mem::swap(&mut set.now, &mut set.before);
             set.now.clear();
         }
+        let present = || self.known.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
+        for ((_, role), group) in present() {
+            if let Role::Holds { set, column, counter } = *role {
+                self.sets[set].hold(group, column, counter);
+            }
+        }
+        // When all is known: the counter that tells most may stand in the last group.
         let mut renumbered = 0;
-        for ((_, role), group) in self.known.iter().zip(&sample.groups) {
-            if let Role::Holds { set, column } = *role
-                && group.is_present()
-            {
-                renumbered += self.sets[set].hold(group, column, &self.selection);
+        for ((_, role), group) in present() {
+            if let Role::Holds { set, .. } = *role {
+                renumbered += self.sets[set].renumbered(group, &self.selection);
             }
         }
         self.renumbered.fetch_add(renumbered, std::sync::atomic::Ordering::Relaxed);
@@ -146,7 +182,10 @@ impl<S: Source> Source for Identity<S> {
             let now = &self.sets[set].now;
             group.identities.clear();
             group.identities.extend(
-                group.instances.iter().map(|instance| now.get(&instance.id()).copied().unwrap_or_default()),
+                group
+                    .instances
+                    .iter()
+                    .map(|instance| now.get(&instance.id()).map_or(0, |known| known.identity)),
             );
         }
         Ok(true)

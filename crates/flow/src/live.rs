@@ -65,6 +65,8 @@ pub struct LiveSource {
     query: Query,
     named: Vec<NamedSet>,
     groups: Vec<LiveGroup>,
+    /// The paths as they were given, with the groups that they select.
+    asked: Vec<(String, Vec<usize>)>,
     options: LiveOptions,
     ticker: Ticker,
     report: LiveReport,
@@ -99,19 +101,27 @@ impl LiveSource {
         let mut named: Vec<NamedSet> = Vec::new();
         named.resize_with(query.sets().len(), NamedSet::default);
         let mut groups: Vec<LiveGroup> = Vec::new();
+        let mut asked: Vec<_> = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
             for found in found {
                 selection.note_match(number);
                 let info = query.sets()[found.set].rows().info();
                 let set = &mut named[found.set];
-                let group = LiveGroup::new(registry.machine(), info, found, path, set);
-                groups.extend(group.filter(|group| !groups.iter().any(|known| known.is_same(group))));
+                let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
+                    continue;
+                };
+                let known = groups.iter().position(|known| known.is_same(&group));
+                asked[number].1.push(known.unwrap_or(groups.len()));
+                if known.is_none() {
+                    groups.push(group);
+                }
             }
         }
         let source = Self {
             query,
             named,
             groups,
+            asked,
             ticker: Ticker::new(options.interval),
             report: LiveReport::default(),
             left: options.samples,
@@ -134,14 +144,13 @@ impl LiveSource {
         self.groups.iter().map(LiveGroup::description)
     }
 
-    /// The paths without wildcards whose instance was not there in the last sample.
+    /// The paths, as they were given, that select a counter but had no instance in the last sample.
     pub fn missing_instances(&self) -> Vec<String> {
-        let missing = self.groups.iter().filter(|group| group.misses_instance(&self.named));
-        let path = |group: &LiveGroup| {
-            let set = group.description();
-            set.instance.as_ref().map(|instance| set.path(instance, &set.counters[0]))
+        let is_missing = |groups: &[usize]| {
+            !groups.is_empty() && groups.iter().all(|&group| self.groups[group].misses_instance(&self.named))
         };
-        missing.filter_map(path).collect()
+        let missing = self.asked.iter().filter(|(_, groups)| is_missing(groups));
+        missing.map(|(path, _)| path.clone()).collect()
     }
 
     /// Takes a sample now, without waiting.

@@ -101,6 +101,8 @@ pub struct RecordSummary {
     pub counters: usize,
     /// Bytes of all files, with what was appended to.
     pub bytes: u64,
+    /// Bytes of a last row without its end that were taken away from a text that is appended to.
+    pub cut_bytes: u64,
     /// How many files.
     pub files: u64,
     /// The first of them.
@@ -230,11 +232,18 @@ impl<L: LogFiles> Recorder<L> {
         let begun = Begun { path: &self.path, options: &self.options, previous: self.previous.as_ref() };
         let is_synced = self.options.is_synced;
         let written = begun.segment(opened, sample).and_then(|mut segment| {
-            segment.write(sample, is_synced)?;
-            if is_synced && is_new {
-                self.files.sync_name(&self.path).map_err(LogError::io)?;
+            let mut written = segment.write(sample, is_synced);
+            if written.is_ok() && is_synced && is_new {
+                written = self.files.sync_name(&self.path).map_err(|error| LogError::io(error).into());
             }
-            Ok(segment)
+            match written {
+                Ok(()) => Ok(segment),
+                Err(error) => {
+                    // The log that it was to go on from is to stay.
+                    let _ = segment.give_up();
+                    Err(error)
+                }
+            }
         });
         match written {
             Ok(segment) => {
@@ -263,11 +272,21 @@ impl<L: LogFiles> Recorder<L> {
 
     /// Completes the file.
     fn close(&mut self, mut segment: Segment<L::File>, next: State<L::File>) -> Result<(), FlowError> {
-        segment.finish(self.options.is_synced).map_err(|error| self.named(error))?;
+        if let Err(error) = segment.finish(self.options.is_synced) {
+            return Err(self.given_up(segment, error));
+        }
         self.finished_bytes += segment.bytes();
         self.summary.bytes = self.finished_bytes;
         self.state = next;
         Ok(())
+    }
+
+    /// Leaves the log whole up to its last sample. That this fails too is not worth hiding the first error.
+    fn given_up(&mut self, segment: Segment<L::File>, error: FlowError) -> FlowError {
+        if let Ok(bytes) = segment.give_up() {
+            self.summary.bytes = self.finished_bytes + bytes;
+        }
+        self.named(error)
     }
 
     /// Names the file in an error of writing it.
@@ -281,7 +300,9 @@ impl<L: LogFiles> Recorder<L> {
 
     /// Writes a sample into a file that has some.
     fn go_on(&mut self, mut segment: Segment<L::File>, sample: &Sample) -> Result<(), FlowError> {
-        segment.write(sample, self.options.is_synced).map_err(|error| self.named(error))?;
+        if let Err(error) = segment.write(sample, self.options.is_synced) {
+            return Err(self.given_up(segment, error));
+        }
         self.state = State::Writing(segment);
         Ok(())
     }
@@ -302,6 +323,7 @@ impl<L: LogFiles> Recorder<L> {
         summary.first.get_or_insert(sample.at);
         summary.last = Some(sample.at);
         summary.bytes = self.finished_bytes + segment.bytes();
+        summary.cut_bytes += if summary.samples == 1 { segment.cut_bytes() } else { 0 };
         if self.without_column.is_none() {
             self.without_column = segment.without_column();
         }

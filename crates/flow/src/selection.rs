@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::{CounterSet, Instance, Instances};
-use tachograph_counters::wildcard::closest;
+use tachograph_counters::wildcard::{closest, fold_case};
 
 /// Counter paths, and what became of them: which ones matched, and what there was to match.
 #[derive(Clone, Debug)]
@@ -137,11 +137,19 @@ impl State {
         });
         let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
             let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
-            let near = closest(&path.set, self.sets.keys().map(String::as_str).chain(english))?;
+            let names = || self.sets.keys().map(String::as_str);
+            if let Some(question) = which(&path.set, "counter set", names()) {
+                return Some(question);
+            }
+            let near = closest(&path.set, names().chain(english))?;
             return Some(format!("did you mean the counter set '{near}'?"));
         };
         if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
-            return Some(match closest(&path.counter, counters.iter().map(String::as_str)) {
+            let names = || counters.iter().map(String::as_str);
+            if let Some(question) = which(&path.counter, "counter", names()) {
+                return Some(question);
+            }
+            return Some(match closest(&path.counter, names()) {
                 Some(near) => format!("did you mean the counter '{near}'?"),
                 None => format!("'{name}' has no counter '{}'", path.counter),
             });
@@ -166,6 +174,32 @@ impl State {
             (None, false) => None,
         }
     }
+}
+
+/// Asks which of the names that begin with what was written was meant. Few letters begin too many.
+fn which<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    const LEAST: usize = 3;
+    const MOST: usize = 4;
+    let start = fold_case(wanted);
+    if start.chars().count() < LEAST {
+        return None;
+    }
+    let mut names: Vec<_> = names.filter(|name| fold_case(name).starts_with(&start)).collect();
+    // Where a single letter is missing, that name is meant.
+    if let Some(place) = names.iter().position(|name| name.chars().count() == start.chars().count() + 1) {
+        names = vec![names[place]];
+    }
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    Some(match names.as_slice() {
+        [] => return None,
+        [name] => format!("did you mean the {kind} '{name}'?"),
+        [some @ .., last] if names.len() <= MOST => format!("did you mean {} or '{last}'?", quoted(some)),
+        names => format!(
+            "did you mean {} or one of {} more?",
+            quoted(&names[..MOST - 1]),
+            names.len() - (MOST - 1)
+        ),
+    })
 }
 
 /// Whether a pattern is for this set of this machine, under its own or its English name.

@@ -6,6 +6,7 @@
 
 pub mod blg;
 mod error;
+mod length;
 mod problem;
 pub mod text;
 
@@ -17,6 +18,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
 pub use error::LogError;
+pub use length::SetLength;
 pub use problem::{Problem, Problems};
 
 /// The format of a log.

@@ -13,12 +13,12 @@ mod cell;
 mod column;
 mod decoder;
 mod excerpt;
+mod gate;
 mod header;
 pub mod number;
 mod reader;
 mod writer;
 
-pub use append::SetLength;
 pub use decoder::TextEncoding;
 pub use header::UNKNOWN_ZONE;
 pub use reader::TextReader;

@@ -5,9 +5,9 @@ mod made;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use made::recorder::{Recorder, place};
-use made::rewritten::{options_of, options_with, samples_of, varied_samples, write};
-use made::shown::{Shown, read, show, try_read};
+use made::appended::{FREQUENCY, append, append_at, shown, utc_samples};
+use made::rewritten::{options_of, options_with, samples_of, write};
+use made::shown::read;
 use made::{Entry, Made, multi, single};
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
@@ -16,41 +16,11 @@ use tachograph_logs::blg::raw::Log;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
 use tachograph_logs::{LogError, LogReader, LogWriter};
 
-const FREQUENCY: i64 = FileTime::PER_SECOND;
-
-/// Appends samples to a log, flushing after each.
-fn append_at(file: &[u8], samples: &[Sample], frequency: i64) -> Result<Vec<u8>, LogError> {
-    let mut file = Cursor::new(file.to_vec());
-    let mut writer = BlgWriter::append(&mut file, frequency)?;
-    for sample in samples {
-        writer.write(sample)?;
-        writer.flush()?;
-    }
-    writer.finish()?;
-    let bytes = writer.bytes_written();
-    drop(writer);
-    assert_eq!(bytes, file.get_ref().len() as u64);
-    Ok(file.into_inner())
-}
-
-fn append(file: &[u8], samples: &[Sample]) -> Result<Vec<u8>, LogError> {
-    append_at(file, samples, FREQUENCY)
-}
-
 #[track_caller]
 fn refused(result: Result<Vec<u8>, LogError>) -> String {
     let error = result.expect_err("refused");
     assert!(error.is_unsupported(), "{error}");
     error.to_string()
-}
-
-fn shown(samples: &[Sample]) -> Vec<String> {
-    samples.iter().map(show).collect()
-}
-
-/// The samples of a log written in UTC, so that their moments are what the log says.
-fn utc_samples(count: i64) -> Vec<Sample> {
-    samples_of(&write(&varied_samples(count), options_with(0x10000)))
 }
 
 #[test]
@@ -259,104 +229,6 @@ fn nothing_appended() {
     let samples = utc_samples(5);
     let file = write(&samples, options_with(1024));
     assert_eq!(append(&file, &[]).expect("appended"), file);
-}
-
-#[test]
-fn killed_after_every_byte() {
-    let samples = utc_samples(16);
-    let base = write(&samples[..6], options_with(1024));
-    let recorder = Recorder::over(&base);
-    let mut flushed = Vec::new();
-    let mut writer = BlgWriter::append(recorder.clone(), FREQUENCY).expect("a log");
-    for sample in &samples[6..] {
-        writer.write(sample).expect("written");
-        writer.flush().expect("flushed");
-        flushed.push(recorder.writes().len());
-    }
-    writer.finish().expect("finished");
-    let expected = shown(&samples);
-    let mut file = base;
-    for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
-        let safe = 6 + flushed.iter().filter(|&&writes| writes <= number).count();
-        for (offset, byte) in bytes.iter().enumerate() {
-            place(&mut file, at + offset as u64, &[*byte]);
-            let shown = read(&file).samples;
-            assert!(shown.len() >= safe, "write {number}, byte {offset}: {} of {safe}", shown.len());
-            assert!(expected.starts_with(&shown), "write {number}, byte {offset}");
-        }
-    }
-    assert_eq!(read(&file), Shown { samples: expected, problems: Vec::new() });
-}
-
-/// Asserts that two samples can be appended to what a crash left, and that all that was readable still is.
-#[track_caller]
-fn goes_on(file: &[u8], new: &[Sample], place: &str) {
-    let Ok(before) = try_read(file) else { return };
-    let appended = append(file, new).unwrap_or_else(|error| panic!("{place}: {error}"));
-    let after = read(&appended);
-    assert_eq!(after.samples, [before.samples.clone(), shown(new)].concat(), "{place}");
-    assert!(after.problems.len() <= before.problems.len(), "{place}: {before:?} {after:?}");
-    // And once more.
-    let mut later = new.to_vec();
-    for sample in &mut later {
-        sample.at.utc = sample.at.utc.saturating_add(1000 * FileTime::PER_SECOND);
-    }
-    let again = read(&append(&appended, &later).unwrap_or_else(|error| panic!("{place}: {error}")));
-    assert_eq!(again.samples, [after.samples, shown(&later)].concat(), "{place}");
-    assert!(again.problems.len() <= after.problems.len(), "{place}");
-}
-
-#[test]
-fn whatever_a_killed_recorder_leaves() {
-    let samples = utc_samples(9);
-    let recorder = Recorder::default();
-    let mut writer = BlgWriter::new(recorder.clone(), options_with(1024)).expect("options");
-    for sample in &samples[..7] {
-        writer.write(sample).expect("written");
-        writer.flush().expect("flushed");
-    }
-    writer.finish().expect("finished");
-    let mut file = Vec::new();
-    for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
-        // Within headers every byte, elsewhere often enough to meet every field.
-        for cut in (1..bytes.len()).filter(|cut| *cut <= 72 || cut % 8 == 4).chain([bytes.len()]) {
-            let mut file = file.clone();
-            place(&mut file, *at, &bytes[..cut]);
-            goes_on(&file, &samples[7..], &format!("write {number}, byte {cut}"));
-        }
-        place(&mut file, *at, bytes);
-    }
-}
-
-#[test]
-fn a_file_cut_anywhere() {
-    let samples = utc_samples(9);
-    let file = write(&samples[..7], options_with(1024));
-    for length in 0..file.len() {
-        goes_on(&file[..length], &samples[7..], &format!("cut at {length}"));
-    }
-}
-
-#[test]
-fn every_bit_flipped() {
-    let samples = utc_samples(5);
-    let mut file = write(&samples[..3], options_with(1024));
-    let new = shown(&samples[3..]);
-    for at in 0..file.len() {
-        for bit in 0..8 {
-            file[at] ^= 1 << bit;
-            match append(&file, &samples[3..]) {
-                Ok(appended) => {
-                    let before = read(&file).samples;
-                    let after = read(&appended).samples;
-                    assert_eq!(after[..before.len()], before, "byte {at:#x}, bit {bit}");
-                    assert!(after.len() == before.len() + 2 || at < 1024, "byte {at:#x}, bit {bit}: {new:?}");
-                }
-                Err(error) => assert!(error.is_corrupt() || error.is_unsupported(), "byte {at:#x}: {error}"),
-            }
-            file[at] ^= 1 << bit;
-        }
-    }
 }
 
 #[test]

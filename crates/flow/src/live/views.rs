@@ -159,10 +159,10 @@ impl LiveGroup {
         &self.description
     }
 
-    /// Whether the one instance that was asked for by name was there.
+    /// Whether no instance that was asked for by name or pattern was there.
     pub(super) fn misses_instance(&self, sets: &[NamedSet]) -> bool {
         let view = &sets[self.set].views[self.view];
-        matches!(view.taken, Taken::One(_)) && view.rows.is_empty()
+        !matches!(view.taken, Taken::All) && view.rows.is_empty()
     }
 
     /// Overwrites `group` with what was collected.

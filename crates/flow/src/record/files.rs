@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
-use tachograph_logs::text::SetLength;
+use tachograph_logs::SetLength;
 
 use super::Existing;
 

@@ -91,6 +91,9 @@ impl Names {
             None => rest,
         };
         let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        // Behind 999999 numbers are longer, without zeros in front. Eight digits that can be a date are one: nobody has as
+        // many segments.
+        let is_number = is_number && (digits.len() == 6 || !digits.starts_with('0')) && !is_date(digits);
         is_number.then(|| digits.parse().ok()).flatten()
     }
 
@@ -108,6 +111,16 @@ impl Names {
         }
         self.path.with_file_name(name)
     }
+}
+
+/// Whether digits can be the `mmddhhmm` of [`Suffix::Date`].
+fn is_date(digits: &str) -> bool {
+    let part = |at: usize| digits.get(at..at + 2).and_then(|part| part.parse().ok()).unwrap_or(u8::MAX);
+    digits.len() == 8
+        && (1..=12).contains(&part(0))
+        && (1..=31).contains(&part(2))
+        && part(4) < 24
+        && part(6) < 60
 }
 
 /// Month, day, hour and minute of a local time.
@@ -129,7 +142,15 @@ mod tests {
         for (name, number) in [
             ("web.front_000012.blg", Some(12)),
             ("web.front_1000000.blg", Some(1_000_000)),
+            ("web.front_999999.blg", Some(999_999)),
+            ("web.front_10000000.blg", Some(10_000_000)),
+            ("web.front_13211956.blg", Some(13_211_956)),
             ("web.front_12.blg", None),
+            // Dates, and what no recording made.
+            ("web.front_11211956.blg", None),
+            ("web.front_02091805.blg", None),
+            ("web.front_11211956-2.blg", None),
+            ("web.front_0000012.blg", None),
             ("web.front_000012.csv", None),
             ("web.front_000012.blg.old", None),
             ("web_000012.blg", None),

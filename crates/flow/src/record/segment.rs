@@ -161,6 +161,14 @@ impl<F: LogFile> Segment<F> {
         self.sync(is_synced)
     }
 
+    /// Takes the file back to its last whole sample, after a failure. Gives the file's length.
+    pub(super) fn give_up(self) -> Result<u64, FlowError> {
+        match self {
+            Self::Blg { writer, .. } => Ok(writer.give_up()?),
+            Self::Text { sink, .. } => sink.give_up(),
+        }
+    }
+
     fn sync(&self, is_synced: bool) -> Result<(), FlowError> {
         if is_synced {
             let file = match self {
@@ -177,6 +185,14 @@ impl<F: LogFile> Segment<F> {
         match self {
             Self::Blg { writer, .. } => writer.bytes_written(),
             Self::Text { sink, .. } => sink.bytes_written(),
+        }
+    }
+
+    /// Bytes of a last row without its end that were taken away before this went on with a text.
+    pub(super) fn cut_bytes(&self) -> u64 {
+        match self {
+            Self::Blg { .. } => 0,
+            Self::Text { sink, .. } => sink.cut_bytes(),
         }
     }
 

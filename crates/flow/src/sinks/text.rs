@@ -4,8 +4,8 @@ use std::io::{Read, Seek, Write};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::Format;
-use tachograph_logs::text::{Column, SetLength, TextWriter};
+use tachograph_logs::text::{Column, TextWriter};
+use tachograph_logs::{Format, SetLength};
 
 use super::{Formatter, LateInstances};
 use crate::union::UnionScan;
@@ -52,6 +52,11 @@ impl<W: Write> TextSink<W> {
         self.writer.get_ref()
     }
 
+    /// Bytes of a last row without its end that were taken away before this went on with the log.
+    pub fn cut_bytes(&self) -> u64 {
+        self.writer.cut_bytes()
+    }
+
     /// Length of the log in bytes so far, also of one that was there before.
     pub fn bytes_written(&self) -> u64 {
         self.writer.bytes_written()
@@ -68,6 +73,17 @@ impl<W: Read + Write + Seek + SetLength> TextSink<W> {
         let formatter = Formatter::new(scan);
         let writer = TextWriter::append(out, columns_of(&formatter))?;
         Ok(Self { formatter, writer, is_flushed: false })
+    }
+}
+
+impl<W: Write + SetLength> TextSink<W> {
+    /// Takes the file back to its last whole row after a failure; see [`TextWriter::give_up`].
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be cut.
+    pub fn give_up(self) -> Result<u64, FlowError> {
+        Ok(self.writer.give_up()?)
     }
 }
 

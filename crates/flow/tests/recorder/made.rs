@@ -16,7 +16,7 @@ use tachograph_flow::logs::LogSource;
 use tachograph_flow::record::{Existing, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Merge};
-use tachograph_logs::text::SetLength;
+use tachograph_logs::SetLength;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 
@@ -187,6 +187,10 @@ impl Disk {
         let disk = Self::default();
         disk.state().room = Some(room);
         disk
+    }
+
+    pub(crate) fn set_room(&self, room: Option<u64>) {
+        self.state().room = room;
     }
 
     pub(crate) fn put(&self, name: &str, bytes: impl Into<Vec<u8>>) {

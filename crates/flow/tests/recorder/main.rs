@@ -2,6 +2,7 @@
 
 mod clocks;
 mod crash;
+mod full;
 mod made;
 mod segments;
 mod whole;

@@ -125,15 +125,20 @@ fn numbers_go_on_behind_what_is_there() {
     let disk = Disk::default();
     disk.put("a_000041.blg", "mine");
     disk.put("a_000007.csv", "another format");
+    // A date is no number, however many digits it has.
+    disk.put("a_11211956.blg", "mine too");
     let machine = Machine::new(&["ann"]);
     for _ in 0..2 {
         let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
         record(&machine, &mut recorder, 12).expect("room");
         recorder.finish().expect("room");
     }
-    let names =
-        ["a_000007.csv", "a_000041.blg", "a_000042.blg", "a_000043.blg", "a_000044.blg", "a_000045.blg"];
-    assert_eq!(disk.names(), names);
+    let (names, numbers) = (disk.names(), 42..46);
+    let made = numbers.map(|number| format!("a_0000{number}.blg"));
+    let there = ["a_000007.csv", "a_000041.blg"].map(str::to_owned);
+    assert!(
+        names.iter().eq(there.iter().chain(&made.collect::<Vec<_>>()).chain([&"a_11211956.blg".to_owned()]))
+    );
     assert_eq!(disk.text("a_000041.blg"), "mine");
 }
 

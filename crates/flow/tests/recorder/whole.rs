@@ -216,37 +216,3 @@ fn a_circular_log_keeps_the_last_samples() {
     assert!((50..1000).contains(&samples.len()), "{} samples", samples.len());
     assert_eq!(shown(&samples), shown(&taken[taken.len() - samples.len()..]));
 }
-
-#[test]
-fn a_full_disk_is_an_error_and_leaves_a_readable_log() {
-    for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
-        for room in (0..60_u64).map(|step| 20_000 + step * 997).chain([0, 10, 70_000, 140_000]) {
-            let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::with_room(room));
-            let mut options = RecordOptions { format, ..options(name) };
-            options.max_bytes = Some(1 << 40);
-            let mut recorder = disk.recorder(options).expect("a new file");
-            let mut source = machine.source(&PATHS);
-            let mut taken = Vec::new();
-            let error = loop {
-                let mut sample = Sample::default();
-                source.sample_now(&mut sample);
-                machine.go_on(100 * MILLISECOND);
-                if let Err(error) = recorder.take(&sample) {
-                    break error;
-                }
-                taken.push(sample);
-            };
-            assert!(error.to_string().starts_with(&format!("{name}: ")), "{error}");
-            recorder.finish().expect("nothing is tried again");
-            if taken.is_empty() {
-                assert!(disk.names().is_empty(), "no sample is in it");
-                continue;
-            }
-            let (samples, _) = read(&disk.file(name));
-            assert!((0..=1).contains(&(samples.len() - taken.len())), "{} of {}", samples.len(), taken.len());
-            if format == Format::Blg {
-                assert_eq!(shown(&samples[..taken.len()]), shown(&taken), "{room}");
-            }
-        }
-    }
-}

@@ -22,8 +22,8 @@ use zerocopy::IntoBytes;
 use super::raw::event::{CATALOGUE, COUNTER_LIST, MAX_JOINED_BYTES, Marks, NAME_TABLE, SAMPLE};
 use super::raw::list::MAX_ENTRIES;
 use super::raw::record::{KIND_SAMPLE, RecordHead};
-use crate::LogWriter;
 use crate::error::LogError;
+use crate::{LogWriter, SetLength};
 use append::Resumed;
 use buffers::BufferWriter;
 use catalogue::Catalogue;
@@ -240,6 +240,22 @@ impl<W: Write + Seek> BlgWriter<W> {
             self.out.event(NAME_TABLE, 0, at.local().saturating_sub(20), at.utc, &payload)?;
         }
         Ok(())
+    }
+}
+
+impl<W: Write + Seek + SetLength> BlgWriter<W> {
+    /// Takes the file back to what it held at the last [`flush`](LogWriter::flush), after a failure of writing, and completes
+    /// its header: the log is whole up to the last sample before that flush. Gives the file's length.
+    ///
+    /// It writes only where the file has bytes already, so that a full disk does not hinder it; the last buffer is
+    /// therefore as short as its events, which every reader of logs of killed recorders knows. Of a circular log, what the
+    /// failed sample took the place of is gone.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be cut or written to.
+    pub fn give_up(self) -> Result<u64, LogError> {
+        self.out.give_up()
     }
 }
 

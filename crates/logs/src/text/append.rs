@@ -1,7 +1,6 @@
 //! Going on with a text log that is there.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
@@ -11,36 +10,7 @@ use super::column::ColumnParts;
 use super::header::UNKNOWN_ZONE;
 use super::reader::TextReader;
 use super::writer::{Column, Existing, TextWriter};
-use crate::LogError;
-
-/// What can be cut to a length: a file.
-pub trait SetLength {
-    /// Cuts what is beyond so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system refuses.
-    fn set_length(&mut self, bytes: u64) -> io::Result<()>;
-}
-
-impl SetLength for File {
-    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
-        self.set_len(bytes)
-    }
-}
-
-impl SetLength for Cursor<Vec<u8>> {
-    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
-        self.get_mut().truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(())
-    }
-}
-
-impl<T: SetLength + ?Sized> SetLength for &mut T {
-    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
-        (**self).set_length(bytes)
-    }
-}
+use crate::{LogError, SetLength};
 
 impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
     /// Goes on with the log in `out`, CSV or TSV, behind its last row, in its zone. Reads all of it, for the time of that

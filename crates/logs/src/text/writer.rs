@@ -5,8 +5,9 @@ use std::io::Write;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::time_zone::{TimeZone, resolve_name};
 
-use crate::{Format, LogError};
+use crate::{Format, LogError, SetLength};
 
+use super::gate::Gate;
 use super::header::{first_cell, separator};
 use super::number::{NumberText, write_number};
 
@@ -52,7 +53,7 @@ pub struct Column {
 /// # Ok::<(), tachograph_logs::LogError>(())
 /// ```
 pub struct TextWriter<W: Write> {
-    csv: csv::Writer<W>,
+    csv: csv::Writer<Gate<W>>,
     format: Format,
     zone: TimeZone,
     columns: Vec<Column>,
@@ -60,6 +61,8 @@ pub struct TextWriter<W: Write> {
     number: NumberText,
     /// Bytes of the log so far, those of a log that was there before included.
     bytes: u64,
+    /// As many as there were at the last flush; `None` where it is not known what stands before them.
+    flushed_bytes: Option<u64>,
     /// The moment of the last row, also of one that was there before.
     last: Option<Moment>,
     /// Whether rows go behind those that another writer wrote: their local times are the log's.
@@ -93,7 +96,7 @@ impl<W: Write> TextWriter<W> {
             .has_headers(false)
             .flexible(true)
             .buffer_capacity(64 * 1024)
-            .from_writer(out);
+            .from_writer(Gate::new(out));
         Ok(Self {
             csv,
             format,
@@ -102,6 +105,7 @@ impl<W: Write> TextWriter<W> {
             header_is_written: false,
             number: [0; 32],
             bytes: 0,
+            flushed_bytes: Some(0),
             last: None,
             is_appended: false,
             is_resumed: false,
@@ -115,6 +119,7 @@ impl<W: Write> TextWriter<W> {
         self.is_appended = true;
         self.is_resumed = true;
         self.bytes = existing.bytes;
+        self.flushed_bytes = Some(existing.bytes);
         self.last = existing.last;
         self.cut_bytes = existing.cut_bytes;
         self
@@ -122,7 +127,7 @@ impl<W: Write> TextWriter<W> {
 
     /// What is written to, for instance to have a [flushed](Self::flush) file synchronised with its disk.
     pub fn get_ref(&self) -> &W {
-        self.csv.get_ref()
+        self.csv.get_ref().get_ref()
     }
 
     /// Length of the log in bytes so far, also of one that was there before. After a [flush](Self::flush) that is the
@@ -144,6 +149,7 @@ impl<W: Write> TextWriter<W> {
     /// Leaves the header line out: the rows go behind those of a log that has the same columns.
     pub fn without_header(mut self) -> Self {
         self.header_is_written = true;
+        self.flushed_bytes = None;
         self
     }
 
@@ -203,7 +209,9 @@ impl<W: Write> TextWriter<W> {
     ///
     /// When writing fails.
     pub fn flush(&mut self) -> Result<(), LogError> {
-        self.csv.flush().map_err(LogError::io)
+        self.csv.flush().map_err(LogError::io)?;
+        self.flushed_bytes = self.flushed_bytes.map(|_| self.bytes);
+        Ok(())
     }
 
     /// Completes the log: without a row its header is still to be written, with the zone's standard time.
@@ -253,6 +261,26 @@ impl<W: Write> TextWriter<W> {
         // CR LF; the line's last cell was counted with a separator.
         self.bytes += 1;
         self.csv.write_record(None::<&[u8]>).map_err(into_log_error)
+    }
+}
+
+impl<W: Write + SetLength> TextWriter<W> {
+    /// Takes the file back to what it held at the last [`flush`](Self::flush), after a failure of writing: no part of a row
+    /// stays. Gives the file's length. A log that was begun [without a header](Self::without_header) stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be cut.
+    pub fn give_up(self) -> Result<u64, LogError> {
+        self.csv.get_ref().discard();
+        let gate = self.csv.into_inner().map_err(|error| LogError::io(error.into_error()))?;
+        match self.flushed_bytes {
+            Some(bytes) => {
+                gate.into_inner().set_length(bytes).map_err(LogError::io)?;
+                Ok(bytes)
+            }
+            None => Ok(self.bytes),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test binary uses a part of this module")]
 
+pub mod appended;
 pub mod block;
 mod list;
 pub mod recorder;

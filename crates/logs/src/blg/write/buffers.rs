@@ -15,6 +15,7 @@ use crate::blg::raw::event::{
 use crate::blg::raw::header::LogfileHeader;
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
+use crate::length::SetLength;
 
 /// Traced GUID, by pointer, with time stamp: the flags of every event of a 64-bit log.
 const EVENT_FLAGS: u32 = 0x001A_0200;
@@ -38,6 +39,8 @@ pub(super) struct BufferWriter<W> {
     number: u64,
     /// How much of the buffer the file has already.
     flushed: usize,
+    /// What the file is taken back to when writing fails.
+    safe: Safe,
     /// Where the file's cursor is, to seek only when needed.
     position: u64,
     last_utc: FileTime,
@@ -49,6 +52,16 @@ pub(super) struct BufferWriter<W> {
     empty: Vec<u8>,
     /// Whether it did so for the buffer being filled.
     is_emptied: bool,
+}
+
+/// Where the file ended after the last flush.
+#[derive(Clone, Copy)]
+struct Safe {
+    /// The number of the last buffer.
+    number: u64,
+    /// Its fill; 0 where it has no event yet, so that it is not in the file.
+    fill: usize,
+    last_utc: FileTime,
 }
 
 impl<W: Write + Seek> BufferWriter<W> {
@@ -78,6 +91,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             buffer,
             number,
             flushed: 0,
+            safe: Safe { number, fill: 0, last_utc: FileTime(0) },
             position: UNKNOWN,
             last_utc: FileTime(0),
             limit: None,
@@ -90,6 +104,7 @@ impl<W: Write + Seek> BufferWriter<W> {
     /// What events of a log that was there before name, and when it ended.
     pub(super) fn like(mut self, guid: [u8; 16], event_header_type: u8, last_utc: FileTime) -> Self {
         (self.guid, self.event_header_type, self.last_utc) = (guid, event_header_type, last_utc);
+        self.safe.last_utc = last_utc;
         self
     }
 
@@ -192,7 +207,9 @@ impl<W: Write + Seek> BufferWriter<W> {
     /// between the two is whole without them.
     pub(super) fn flush(&mut self) -> Result<(), LogError> {
         self.write_events(FLAG_DATA_BUFFER | FLAG_LAST_BUFFER, self.buffer_bytes)?;
-        self.out.flush().map_err(LogError::io)
+        self.out.flush().map_err(LogError::io)?;
+        self.safe = Safe { number: self.number, fill: self.flushed, last_utc: self.last_utc };
+        Ok(())
     }
 
     /// Completes the file: the last buffer, and the header.
@@ -205,7 +222,12 @@ impl<W: Write + Seek> BufferWriter<W> {
             self.write_buffer(flags, self.buffer_bytes)?;
             self.flushed = self.buffer.len();
         }
-        let buffers = u32::try_from(self.file_buffers()).unwrap_or(u32::MAX);
+        self.complete(self.file_buffers())
+    }
+
+    /// Puts into the header what is known at the end.
+    fn complete(&mut self, buffers: u64) -> Result<(), LogError> {
+        let buffers = u32::try_from(buffers).unwrap_or(u32::MAX);
         match &mut self.header {
             Some(header) => {
                 header::finish(header, self.last_utc, buffers);
@@ -260,7 +282,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         if self.ring.is_some() && !self.is_emptied {
             // The oldest samples go at once, by the header in front. Else the new ones would be read before those of the
             // buffers after them, and what is left of the old ones behind them.
-            let header = self.buffer_header(BUFFER_HEADER_BYTES, flags, self.buffer_bytes);
+            let header = self.empty_header(flags);
             self.empty[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
             let empty = std::mem::take(&mut self.empty);
             let written = self.write_at(start, &empty);
@@ -306,6 +328,11 @@ impl<W: Write + Seek> BufferWriter<W> {
         }
     }
 
+    /// The header of a buffer that holds no event.
+    fn empty_header(&self, flags: u16) -> BufferHeader {
+        self.buffer_header(BUFFER_HEADER_BYTES, flags, self.buffer_bytes)
+    }
+
     fn write_first_buffer(&mut self) -> Result<(), LogError> {
         match &self.header {
             Some(header) => self.write_at(0, &header::first_buffer(header)),
@@ -324,5 +351,47 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.out.write_all(bytes).map_err(LogError::io)?;
         self.position = offset + bytes.len() as u64;
         Ok(())
+    }
+}
+
+impl<W: Write + Seek + SetLength> BufferWriter<W> {
+    /// Takes the file back to what it held at the last flush, and completes its header. Writes only where the file has bytes
+    /// already, which a full disk allows too; so the last buffer is as short as its events. Gives the file's length.
+    pub(super) fn give_up(mut self) -> Result<u64, LogError> {
+        let Safe { number, fill, last_utc } = self.safe;
+        let reached = std::mem::replace(&mut self.number, number);
+        self.last_utc = last_utc;
+        let flags = FLAG_DATA_BUFFER | FLAG_LAST_BUFFER;
+        let (start, size) = (self.buffer_start(), self.buffer_bytes as u64);
+        if fill == 0 {
+            // A new log without a sample is of no use to anybody, and one that was there before has its end in its header.
+            let length = if self.header.is_some() { 0 } else { start };
+            self.out.set_length(length).map_err(LogError::io)?;
+            return Ok(length);
+        }
+        let end = start + fill as u64;
+        // A ring that was gone round has the samples that are older behind this one.
+        let length = match self.ring.filter(|ring| ring.place(number) != number) {
+            Some(ring) => ring.file_buffers(number) * size,
+            None => end,
+        };
+        self.out.set_length(length).map_err(LogError::io)?;
+        let header = self.buffer_header(fill, flags, self.buffer_bytes);
+        self.write_at(start, header.as_bytes())?;
+        if end < length {
+            self.write_at(end, &vec![0xFF; (start + size - end) as usize])?;
+        }
+        // What the next sample took the place of is gone.
+        for lost in number + 1..=reached {
+            self.number = lost;
+            let start = self.buffer_start();
+            if start < length {
+                let mut empty = vec![0xFF; self.buffer_bytes];
+                empty[..BUFFER_HEADER_BYTES].copy_from_slice(self.empty_header(flags).as_bytes());
+                self.write_at(start, &empty)?;
+            }
+        }
+        self.complete(length.div_ceil(size))?;
+        Ok(length)
     }
 }

@@ -1,0 +1,217 @@
+//! Taking samples and recording them allocates nothing in the steady state. In a binary of its own, which counts what is
+//! allocated.
+
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use peak_alloc::PeakAlloc;
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::Sink;
+use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_flow::record::{
+    AtMax, Existing, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder, Suffix,
+};
+use tachograph_logs::{Format, SetLength};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Most bytes that one of several runs allocated at a time beyond those before it, the least of them: elsewhere in this
+/// process the test harness may allocate.
+fn least_allocated(mut run: impl FnMut()) -> usize {
+    let measured = |run: &mut dyn FnMut()| {
+        let before = ALLOCATED.current_usage();
+        ALLOCATED.reset_peak_usage();
+        run();
+        ALLOCATED.peak_usage().saturating_sub(before)
+    };
+    (0..3).map(|_| measured(&mut run)).min().unwrap_or_default()
+}
+
+const START: FileTime = FileTime(133_541_028_000_000_000);
+const INTERVAL: i64 = FREQUENCY / 10;
+
+/// A set of three counters: `Shop` has no instances, `Worker` has 200, some of one name, one of which has no value.
+struct MadeSet {
+    info: Arc<CounterSetInfo>,
+    now: Arc<AtomicI64>,
+    workers: Vec<Arc<InstanceKey>>,
+}
+
+impl Provider for MadeSet {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let now = self.now.load(Ordering::Relaxed) as u64;
+        for (number, worker) in (0..).zip(&self.workers) {
+            if rows.wants_instance(worker.full_name(), worker.id()) {
+                let mut row = rows.push(worker);
+                row.set(0, now / (2 + number));
+                row.set(1, number);
+                if number != 7 {
+                    row.set(2, now * number);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn registry(now: &Arc<AtomicI64>) -> Arc<Registry> {
+    let clock = {
+        let now = Arc::clone(now);
+        Clock::new(move || {
+            let ticks = now.load(Ordering::Relaxed);
+            (ticks, FileTime(START.0 + ticks))
+        })
+    };
+    let mut registry = Registry::new("MADE", clock);
+    for (name, number, instances) in
+        [("Shop", 1, InstanceType::Single), ("Worker", 2, InstanceType::Multiple)]
+    {
+        let mut info = CounterSetInfo::new(name, Guid::from_u128(number), instances);
+        info.counters = vec![
+            CounterInfo::new(0, "% Busy Time", CounterType::TIMER_100NS),
+            CounterInfo::new(1, "Open Orders", CounterType::LARGE_RAWCOUNT),
+            CounterInfo::new(2, "Requests/sec", CounterType::BULK_COUNT),
+        ];
+        let worker = |number: u32| {
+            Arc::new(InstanceKey::new(format!("worker {}", number % 150), number, number.into()))
+        };
+        let workers = match instances {
+            InstanceType::Single => vec![Arc::new(InstanceKey::default())],
+            _ => (0..200).map(worker).collect(),
+        };
+        let provider = MadeSet { info: Arc::new(info), now: Arc::clone(now), workers };
+        registry.register(Box::new(provider)).expect("new");
+    }
+    Arc::new(registry)
+}
+
+/// A file that has all its memory from the start.
+struct Room(Cursor<Vec<u8>>);
+
+impl Read for Room {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Room {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+impl SetLength for Room {
+    fn set_length(&mut self, bytes: u64) -> io::Result<()> {
+        self.0.set_length(bytes)
+    }
+}
+
+impl LogFile for Room {
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Rooms;
+
+impl LogFiles for Rooms {
+    type File = Room;
+
+    fn names(&self, _folder: &Path) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn open(&mut self, _path: &Path, _existing: Existing) -> io::Result<OpenedFile<Room>> {
+        let file = Room(Cursor::new(Vec::with_capacity(64 << 20)));
+        Ok(OpenedFile { file, is_new: true, has_content: false })
+    }
+
+    fn sync_name(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&mut self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Records samples of all counters, wildcards, patterns and single instances, present and absent.
+#[track_caller]
+fn steady(options: RecordOptions) {
+    let now = Arc::new(AtomicI64::new(0));
+    let paths = [
+        r"\Shop\*",
+        r"\Worker(*)\*",
+        r"\Worker(worker 1*)\Requests/sec",
+        r"\Worker(worker 3#1)\% Busy Time",
+        r"\Worker(nobody)\% Busy Time",
+    ];
+    let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
+    let live = LiveOptions { boot_time: FileTime(START.0 - 1), ..LiveOptions::default() };
+    let (mut source, _) = LiveSource::open(&registry(&now), &paths, live).expect("this machine");
+    let at = Moment { utc: START, bias_minutes: 0 };
+    let format = options.format;
+    let mut recorder = Recorder::with_files(Rooms, options, at).expect("a new file");
+    let mut sample = Sample::default();
+    let mut next = || {
+        now.fetch_add(INTERVAL, Ordering::Relaxed);
+        source.sample_now(&mut sample);
+        recorder.take(&sample).expect("room");
+    };
+    for _ in 0..3 {
+        next();
+    }
+    let most = least_allocated(|| (0..300).for_each(|_| next()));
+    assert_eq!(most, 0, "{}: bytes for 300 samples", format.name());
+    assert!(sample.len() > 600);
+    assert_eq!(recorder.summary().samples, 903);
+}
+
+/// One test: all of this binary share an allocator.
+#[test]
+fn a_recording_allocates_nothing_after_its_third_sample() {
+    let options = |format| {
+        let mut options = RecordOptions::new("log", Duration::from_nanos(INTERVAL as u64 * 100));
+        options.format = format;
+        options.zone = TimeZone::utc();
+        options
+    };
+    steady(options(Format::Blg));
+    steady(RecordOptions {
+        max_bytes: Some(1 << 20),
+        at_max: AtMax::Circular,
+        is_synced: true,
+        ..options(Format::Blg)
+    });
+    steady(options(Format::Csv));
+    // Whose last sample is kept for the next segment.
+    steady(RecordOptions {
+        suffix: Suffix::Number,
+        segment_time: Some(Duration::from_secs(3600)),
+        ..options(Format::Tsv)
+    });
+}
