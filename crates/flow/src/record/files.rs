@@ -1,6 +1,6 @@
 //! Where the files of a recording are.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
@@ -51,7 +51,8 @@ pub trait LogFiles {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] where there is one that is to stay, and what the operating system says.
+    /// [`ErrorKind::AlreadyExists`] where there is one that is to stay, [`ErrorKind::ResourceBusy`] where another recorder
+    /// writes it, and what the operating system says.
     fn open(&mut self, path: &Path, existing: Existing) -> io::Result<OpenedFile<Self::File>>;
 
     /// Waits until the name of a new file is on the disk.
@@ -96,7 +97,9 @@ impl LogFiles for DiskFiles {
             }
             Ok(_) if existing == Existing::Refuse => Err(ErrorKind::AlreadyExists.into()),
             Ok(found) => {
-                Ok(OpenedFile { file: options.open(path)?, is_new: false, has_content: found.len() > 0 })
+                let file = options.open(path)?;
+                lock(&file)?;
+                Ok(OpenedFile { file, is_new: false, has_content: found.len() > 0 })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // The name must be free at this very moment; where it need not be, it may be a link that leads nowhere yet.
@@ -105,6 +108,7 @@ impl LogFiles for DiskFiles {
                     Existing::Overwrite | Existing::Append => options.create(true),
                 };
                 let file = options.open(path)?;
+                lock(&file)?;
                 Ok(OpenedFile { file, is_new: true, has_content: false })
             }
             Err(error) => Err(error),
@@ -122,6 +126,15 @@ impl LogFiles for DiskFiles {
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+}
+
+/// Keeps other recorders off the file for as long as it is open: two that write one log lose each other's samples.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::ResourceBusy.into()),
+        // Some file systems know no locks; that is no reason not to record.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 

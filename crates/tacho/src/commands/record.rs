@@ -18,6 +18,7 @@ use tachograph_perflib::Registry;
 use crate::arguments::RecordArguments;
 use crate::failure::{Failure, say};
 use crate::live::{self, Live};
+use crate::table::counted;
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
@@ -67,6 +68,7 @@ fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
         recorder.take(&sample)?;
         live::say_news(&live.report);
         if recorder.summary().samples == 1 {
+            say_cut(recorder);
             live::say_some(&live.source.missing_instances(), "such paths", |path| {
                 format!("'{path}': there is no such instance now; it is recorded when it comes")
             });
@@ -82,6 +84,16 @@ fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
         }
     }
     recorder.finish()
+}
+
+/// Says what was taken away from the log that is appended to.
+fn say_cut(recorder: &Recorder) {
+    let summary = recorder.summary();
+    if summary.cut_bytes > 0 {
+        let bytes = counted(summary.cut_bytes, "byte", "bytes");
+        let file = summary.first_file.display();
+        say(format_args!("{file}: its last row was cut short ({bytes}) and was removed"));
+    }
 }
 
 /// The paths that are asked for, or the default counters, which are named then.
@@ -108,6 +120,9 @@ fn refused(error: FlowError) -> Failure {
     match io.kind() {
         ErrorKind::AlreadyExists => {
             Failure::usage(named(" exists: give -y to overwrite it, -a to append to it, or another name"))
+        }
+        ErrorKind::ResourceBusy => {
+            Failure::usage(named(": another recorder is writing it; give another name, or end that one"))
         }
         ErrorKind::IsADirectory => Failure::usage(named(": this is a folder")),
         ErrorKind::NotFound => Failure::work(named(": its folder does not exist; make it first")),

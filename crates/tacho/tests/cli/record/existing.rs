@@ -1,8 +1,10 @@
 //! Logs that are there already.
 
+use std::process::Stdio;
+
 use tachograph_counters::CounterType;
 
-use super::{COUNTERS, arguments, recorded, samples};
+use super::{COUNTERS, arguments, recorded, samples, wait_for};
 use crate::made::{Made, counter, one, raw};
 use crate::run::Folder;
 
@@ -86,4 +88,21 @@ fn another_format_is_refused() {
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.starts_with("tacho: b.blg: "), "{}", ran.stderr);
     assert_eq!(folder.text("b.blg"), "no log at all");
+}
+
+#[test]
+fn a_log_that_is_being_written_is_left_alone() {
+    let folder = Folder::new();
+    let log = folder.path("a.blg");
+    let mut first =
+        folder.command(arguments(&["-o", "a.blg"])).stderr(Stdio::null()).spawn().expect("it starts");
+    wait_for(&log, 2, &mut first);
+    for option in ["-a", "-y"] {
+        let busy = "a.blg: another recorder is writing it; give another name, or end that one";
+        folder.run(arguments(&[option, "-sc", "1", "-o", "a.blg"])).refused(2, busy);
+    }
+    wait_for(&log, 4, &mut first);
+    first.kill().expect("it runs");
+    first.wait().expect("it ends");
+    recorded(&folder, &["-a", "-sc", "1", "-o", "a.blg"]);
 }
