@@ -5,6 +5,7 @@ mod list;
 mod live;
 mod query;
 mod record;
+mod usage;
 pub(crate) mod windows;
 
 use std::path::{Path, PathBuf};
@@ -15,12 +16,13 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
 
-pub(crate) use interval::parse_interval;
+pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
 pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
-pub(crate) use windows::windows_form;
+pub(crate) use usage::parse;
+use windows::{WindowsForm, windows_form};
 
 use crate::failure::Failure;
 use crate::path_file;
@@ -30,7 +32,7 @@ use crate::path_file;
 ///
 /// Without a command: five samples of the default counters, a second apart.
 #[derive(Debug, Parser)]
-#[command(name = "tacho", version, max_term_width = 100)]
+#[command(name = "tacho", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -105,7 +107,7 @@ pub(crate) struct RelogArguments {
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RelogFormat>,
     /// Keep every N-th sample.
-    #[arg(short = 't', long = "every", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 't', long = "every", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) every: Option<u64>,
     /// Append to the output, which must have the same counters and end before the inputs begin.
     #[arg(short, long)]
@@ -132,13 +134,13 @@ pub(crate) enum RelogFormat {
     Json,
 }
 
-/// Verify a log: exit status 0 when it is whole; else 1, with a list of what is damaged and where.
+/// Verify logs: exit status 0 when all are whole; else 1, with a list of what is damaged and where.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// A log.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Write the samples that are whole into a new log.
+    /// Logs.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write the samples of the log that are whole into a new one.
     #[arg(long, value_name = "OUT")]
     pub(crate) salvage: Option<PathBuf>,
     /// Overwrite OUT if it exists.
@@ -153,9 +155,9 @@ pub(crate) struct SelectionArguments {
     /// character in every part but the machine. Quote them.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
     counters: Vec<String>,
-    /// Counter paths from a file, one a line (-cf).
+    /// Counter paths from a file, one a line (-cf); `-` is standard input. Lines that begin with `#` or `;` are left out.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
-    counter_file: Option<PathBuf>,
+    counter_files: Vec<PathBuf>,
     /// From this time on: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the log's local time unless a zone is given. The
     /// sample before is used as the start of the first interval.
     #[arg(short, long, value_name = "TIME")]
@@ -163,7 +165,7 @@ pub(crate) struct SelectionArguments {
     /// Up to this time, which does not belong to the window any more.
     #[arg(short, long, value_name = "TIME")]
     end: Option<String>,
-    /// Options from a file: a line `[option]`, then its value (-config).
+    /// Options from a file: a line `[option]`, then its value (-config). Those of the command line hold before them.
     #[arg(long = "config", value_name = "FILE")]
     _config: Option<PathBuf>,
 }
@@ -191,7 +193,7 @@ impl SelectionArguments {
                 "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'",
             ));
         }
-        if let Some(file) = &self.counter_file {
+        for file in &self.counter_files {
             patterns.extend(path_file::read(file)?);
         }
         query.selection = Selection::new(patterns);
@@ -216,6 +218,14 @@ impl SelectionArguments {
             )));
         }
         Ok(WindowBounds { begin, end })
+    }
+}
+
+/// Refuses options that contradict each other.
+pub(crate) fn check_append(append: bool, yes: bool) -> Result<(), Failure> {
+    match append && yes {
+        true => Err(Failure::usage("-a appends and -y overwrites: give one of them")),
+        false => Ok(()),
     }
 }
 

@@ -37,6 +37,11 @@ impl Failure {
         Self { messages: Vec::new(), status: 0 }
     }
 
+    /// Whether nobody reads the output any more.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.status == 0
+    }
+
     /// Prints the messages to standard error; gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         self.messages.iter().for_each(say);

@@ -7,8 +7,8 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
-use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, Stop};
-use tachograph_perflib::registration::CounterInfo;
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Stop};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_perflib::{Clock, Registry};
 use tachograph_system::Roots;
 
@@ -74,8 +74,19 @@ pub(crate) fn check_machine(registry: &Registry, machine: &str) -> Result<(), Fa
 
 /// Reads a path of this machine.
 pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern, Failure> {
-    let path = PathPattern::parse(text).map_err(|error| Failure::usage(format!("'{text}': {error}")))?;
+    let path = PathPattern::parse(text).map_err(|error| {
+        let name = text.trim_start_matches(['\\', '/']);
+        Failure::usage(match registry.counter_sets().find(|set| eq_ignore_case(&set.name, name)) {
+            Some(set) => format!("'{text}' is a counter set: write '{}' for its counters", all_of(set)),
+            None => format!("'{text}': {error}"),
+        })
+    })?;
     here(registry, path)
+}
+
+/// The path of all counters of a set.
+pub(crate) fn all_of(set: &CounterSetInfo) -> String {
+    format!(r"\{}{}\*", set.name, if set.has_instances() { "(*)" } else { "" })
 }
 
 /// The path without the name of this machine; an error where it names another one.
@@ -127,7 +138,7 @@ pub(crate) fn open(
 pub(crate) fn complaints(selection: &Selection) -> Vec<String> {
     let message = |(path, advice): (String, Option<String>)| {
         if let Some(source) = source_elsewhere(&path) {
-            return format!("'{path}' is not on this machine: its kernel does not tell it ({source})");
+            return format!("'{path}': this machine does not tell it ({source})");
         }
         match advice {
             Some(advice) => format!("'{path}' is not on this machine: {advice}"),
@@ -175,11 +186,17 @@ pub(crate) fn stop_on_signals(stop: &Stop) -> Result<(), Failure> {
 /// Says what went wrong since the last time, each cause once, with the first counter that it concerns.
 pub(crate) fn say_news(report: &LiveReport) {
     for trouble in report.news() {
-        let others = match trouble.counters.len().saturating_sub(1) {
-            0 => String::new(),
-            others => format!(" and {}", counted(others as u64, "other counter", "other counters")),
-        };
-        say(format_args!("{}{others}: {}", trouble.path, trouble.reason));
+        say(format_args!("{}: {}", counters_of(&trouble), trouble.reason));
+    }
+}
+
+/// The first counter that something went wrong with, and how many others it concerns.
+fn counters_of(trouble: &LiveTrouble) -> String {
+    match trouble.counters.len().saturating_sub(1) {
+        0 => trouble.path.clone(),
+        others => {
+            format!("{} and {}", trouble.path, counted(others as u64, "other counter", "other counters"))
+        }
     }
 }
 
@@ -192,7 +209,7 @@ pub(crate) fn say_summary(report: &LiveReport) {
     troubles.retain(|trouble| trouble.count > 1);
     say_some(&troubles, "other causes", |trouble| {
         let values = counted(trouble.count, "value", "values");
-        format!("in all {values} could not be read: {}", trouble.reason)
+        format!("{}: in all {values} could not be read: {}", counters_of(trouble), trouble.reason)
     });
     let missed = report.missed();
     if missed > 0 {

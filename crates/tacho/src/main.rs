@@ -12,17 +12,13 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use arguments::{Arguments, Command};
+use arguments::Command;
 
 fn main() -> ExitCode {
-    let arguments = match arguments::windows_form(std::env::args_os()) {
+    let arguments = match arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(failure) => return failure.report(),
     };
-    // clap prints help and usage errors itself, and leaves with 0 or 2.
-    let arguments = Arguments::parse_from(arguments);
     let outcome = match arguments.command {
         None => commands::overview::run(),
         Some(Command::List(list)) => commands::list::run(&list),

@@ -2,61 +2,134 @@
 
 use std::path::Path;
 
+use clap::{Arg, Command};
 use tachograph_counters::wildcard::Pattern;
 
-use crate::arguments::windows::{Takes, takes, with_hyphens};
+use crate::arguments::windows::{Takes, option_of, takes, with_hyphens};
 use crate::failure::Failure;
 use crate::path_file::{read_text, unquoted};
 
-/// The options of a settings file as arguments. `[-i]` holds input files.
-pub(crate) fn read(file: &Path) -> Result<Vec<String>, Failure> {
+/// An argument from a settings file.
+pub(crate) struct Setting {
+    /// One word, also with a value: what follows a bare `-c` are further paths.
+    pub(crate) argument: String,
+    /// Where it stands: `set.txt, line 3: [si]`.
+    pub(crate) place: String,
+}
+
+/// An option whose values follow.
+struct Open {
+    name: String,
+    place: String,
+    needs: Needs,
+    has_value: bool,
+}
+
+/// What an option has behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    Operands,
+    ValueOrNothing,
+    Value,
+    /// Files that the command reads.
+    Inputs,
+}
+
+impl Open {
+    fn new(name: String, place: String, command: Option<&Command>) -> Result<Self, Failure> {
+        let has_inputs = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "files");
+        let needs = match command {
+            Some(command) if name == "i" && has_inputs(command) => Some(Needs::Inputs),
+            Some(command) => option_of(command, &name).map(|arg| needs_of(arg, &name)),
+            // Clap says what is missing.
+            None => Some(Needs::Operands),
+        };
+        let Some(needs) = needs else {
+            let command = command.map_or("tacho", Command::get_name);
+            let place = place.trim_end_matches(&format!(": [{name}]")).to_owned();
+            return Err(Failure::usage(format!("{place}: '{command}' has no option [{name}]")));
+        };
+        Ok(Self { name, place, needs, has_value: false })
+    }
+
+    /// What it is with this value; nothing where it takes none.
+    fn arguments(&mut self, value: &str) -> Option<Vec<String>> {
+        self.has_value = true;
+        match self.needs {
+            Needs::Inputs => Some(inputs(value)),
+            Needs::Value | Needs::ValueOrNothing => {
+                Some(vec![format!("{}={value}", with_hyphens(&self.name))])
+            }
+            Needs::Operands => Some(vec![value.to_owned()]),
+            Needs::Nothing => None,
+        }
+    }
+
+    /// What it is beside its values.
+    fn end(&self) -> Result<Option<String>, Failure> {
+        match self.needs {
+            Needs::Value | Needs::Inputs if !self.has_value => {
+                Err(Failure::usage(format!("{} needs a value", self.place)))
+            }
+            Needs::ValueOrNothing if !self.has_value => Ok(Some(with_hyphens(&self.name))),
+            Needs::Nothing | Needs::Operands => Ok(Some(with_hyphens(&self.name))),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn needs_of(arg: &Arg, name: &str) -> Needs {
+    let takes_values = arg.get_action().takes_values();
+    let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
+    match takes(name) {
+        _ if takes_values && is_optional => Needs::ValueOrNothing,
+        _ if takes_values => Needs::Value,
+        Takes::Operand => Needs::Operands,
+        _ => Needs::Nothing,
+    }
+}
+
+/// The options of a settings file as arguments of a command. `[-i]` holds input files.
+pub(crate) fn read(file: &Path, command: Option<&Command>) -> Result<Vec<Setting>, Failure> {
     let text = read_text(file)?;
-    let mut arguments = Vec::new();
-    let mut option: Option<String> = None;
+    let mut settings = Vec::new();
+    let mut open: Option<Open> = None;
+    let close = |open: Option<Open>, settings: &mut Vec<Setting>| -> Result<(), Failure> {
+        if let Some(open) = open
+            && let Some(argument) = open.end()?
+        {
+            settings.push(Setting { argument, place: open.place });
+        }
+        Ok(())
+    };
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() {
             continue;
         }
+        let place = format!("{}, line {}", file.display(), number + 1);
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            close(open.take(), &mut settings)?;
             let name = name.trim().trim_start_matches(['-', '/']).to_ascii_lowercase();
-            if name != "i" && takes(&name) != Takes::Value {
-                arguments.push(with_hyphens(&name));
-            }
-            option = Some(name);
+            open = Some(Open::new(name.clone(), format!("{place}: [{name}]"), command)?);
             continue;
         }
-        let value = unquoted(line).to_owned();
-        match option.as_deref() {
-            Some("i") => inputs(&value, &mut arguments),
-            // As one word, since what follows a bare -c are further paths.
-            Some("c" | "counter") => arguments.push(format!("--counter={value}")),
-            Some(name) if takes(name) == Takes::Value => {
-                arguments.push(with_hyphens(name));
-                arguments.push(value);
-            }
-            Some(name) if takes(name) != Takes::Nothing => arguments.push(value),
-            Some(name) => {
-                return Err(Failure::usage(format!(
-                    "{}, line {}: [{name}] takes no value",
-                    file.display(),
-                    number + 1
-                )));
-            }
-            None => {
-                return Err(Failure::usage(format!(
-                    "{}, line {}: a value before any [option]",
-                    file.display(),
-                    number + 1
-                )));
-            }
-        }
+        let Some(option) = &mut open else {
+            return Err(Failure::usage(format!("{place}: a value before any [option]")));
+        };
+        let Some(arguments) = option.arguments(unquoted(line)) else {
+            return Err(Failure::usage(format!("{place}: [{}] takes no value", option.name)));
+        };
+        let place = &option.place;
+        settings.extend(arguments.into_iter().map(|argument| Setting { argument, place: place.clone() }));
     }
-    Ok(arguments)
+    close(open, &mut settings)?;
+    Ok(settings)
 }
 
 /// The files that an input means. Windows' tools expand `*` and `?` in its last part themselves.
-fn inputs(value: &str, arguments: &mut Vec<String>) {
+fn inputs(value: &str) -> Vec<String> {
     let path = Path::new(value);
     let pattern = path.file_name().and_then(|name| name.to_str()).map(Pattern::new);
     let folder = match path.parent() {
@@ -73,7 +146,7 @@ fn inputs(value: &str, arguments: &mut Vec<String>) {
     }
     if found.is_empty() {
         // Opening it says what is wrong.
-        arguments.push(value.to_owned());
+        return vec![value.to_owned()];
     }
-    arguments.extend(found.iter().map(|name| path.with_file_name(name).to_string_lossy().into_owned()));
+    found.iter().map(|name| path.with_file_name(name).to_string_lossy().into_owned()).collect()
 }

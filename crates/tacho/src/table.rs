@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 
 use tachograph_counters::CounterType;
@@ -54,6 +54,51 @@ pub(crate) fn push_padded(line: &mut String, text: &str, width: usize, is_right:
         line.push_str(text);
         line.extend(blanks);
     }
+}
+
+/// How wide the terminal is that standard output is, if it is one.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let out = io::stdout();
+    let size = if out.is_terminal() { rustix::termios::tcgetwinsize(&out).ok() } else { None };
+    size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
+/// Text is not wrapped into less than so many columns.
+const LEAST_TEXT: usize = 20;
+
+/// What a text begins with that stands in lines of its own for want of room.
+const UNDER: &str = "    ";
+
+/// Appends a text behind what its first line begins with, wrapped between words to a width; further lines stand under it.
+pub(crate) fn push_wrapped(to: &mut String, start: &str, text: &str, width: usize) {
+    let (mut shown, text) = (visible(start).into_owned(), visible(text));
+    let indent = shown.width();
+    let is_too_long = indent + text.width() > width;
+    let is_wrapped = is_too_long && width.saturating_sub(indent) >= LEAST_TEXT;
+    let end_line = |to: &mut String, shown: &str| {
+        to.push_str(shown.trim_end());
+        to.push('\n');
+    };
+    if is_too_long && !is_wrapped && indent > UNDER.len() && width >= UNDER.len() + LEAST_TEXT {
+        end_line(to, &shown);
+        return push_wrapped(to, UNDER, &text, width);
+    }
+    if !is_wrapped {
+        shown.push_str(&text);
+        return end_line(to, &shown);
+    }
+    let mut columns = indent;
+    for word in text.split(' ') {
+        if columns > indent && columns + word.width() > width {
+            end_line(to, &shown);
+            shown = " ".repeat(indent);
+            columns = indent;
+        }
+        shown.push_str(word);
+        shown.push(' ');
+        columns += word.width() + 1;
+    }
+    end_line(to, &shown);
 }
 
 /// One line for people, ended, whatever is in the names that it holds.
@@ -158,6 +203,22 @@ mod tests {
         let mut out = Vec::new();
         write_table(&mut out, ["a", "b"], 2, &[(); 0], |()| unreachable!()).unwrap();
         assert_eq!(out, b"a  b\n");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words_under_its_beginning() {
+        let mut shown = String::new();
+        push_wrapped(&mut shown, "  a  ", "one two three four five six seven", 26);
+        assert_eq!(shown, "  a  one two three four\n     five six seven\n");
+        shown.clear();
+        push_wrapped(&mut shown, "  a  ", "one two three four five six seven", 20);
+        assert_eq!(shown, "  a  one two three four five six seven\n");
+        shown.clear();
+        push_wrapped(&mut shown, "  a long beginning  ", "one two three four", 26);
+        assert_eq!(shown, "  a long beginning\n    one two three four\n");
+        shown.clear();
+        push_wrapped(&mut shown, "  a  ", "", 80);
+        assert_eq!(shown, "  a\n");
     }
 
     #[test]

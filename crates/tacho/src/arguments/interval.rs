@@ -36,9 +36,15 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     let time = Duration::from_secs_f64(total);
     match time.is_zero() {
         true if total == 0.0 => Err("must be longer than 0".to_owned()),
-        true => Err("too short to be measured".to_owned()),
-        false => Ok(time),
+        // Times in logs are whole milliseconds, and rise.
+        _ if time < Duration::from_millis(1) => Err("at least 0.001: logs hold milliseconds".to_owned()),
+        _ => Ok(time),
     }
+}
+
+/// How many of something.
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number, 1 or more".to_owned())
 }
 
 fn unreadable() -> String {

@@ -7,7 +7,7 @@ use clap::Args;
 use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Registry;
 
-use super::parse_interval;
+use super::{parse_count, parse_interval};
 use crate::failure::Failure;
 use crate::{live, path_file};
 
@@ -22,20 +22,20 @@ pub(crate) struct LiveArguments {
     /// Counter paths, as relog and logman take them.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
     pub(crate) counters: Vec<String>,
-    /// Counter paths from a file, one a line (-cf).
+    /// Counter paths from a file, one a line (-cf); `-` is standard input. Lines that begin with `#` or `;` are left out.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     pub(crate) counter_files: Vec<PathBuf>,
     /// Time from one sample to the next (-si): seconds, of which there may be a fraction (0.1), mm:ss or hh:mm:ss. Sample k is taken at the start plus
     /// k intervals; delays do not add up.
-    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", value_parser = parse_interval)]
+    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Duration,
     /// End after so many samples (-sc). Default: until Ctrl-C.
-    #[arg(long, visible_alias = "sc", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, visible_alias = "sc", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) samples: Option<u64>,
     /// The machine of paths that name none. Only this one can be asked so far.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
-    /// Options from a file: a line `[option]`, then its value (-config).
+    /// Options from a file: a line `[option]`, then its value (-config). Those of the command line hold before them.
     #[arg(long = "config", value_name = "FILE")]
     _config: Option<PathBuf>,
 }

@@ -25,11 +25,11 @@ pub(crate) struct RecordArguments {
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
     /// End after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).
-    #[arg(short, long, visible_alias = "rf", value_name = "TIME", value_parser = parse_interval)]
+    #[arg(short, long, visible_alias = "rf", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) duration: Option<Duration>,
     /// Most size of a file in MB of 1,048,576 bytes (-max). Then the recording ends, or goes on in a new file (-cnf,
     /// -segment TIME), or new samples take the place of the oldest (-circular).
-    #[arg(long, visible_alias = "max", value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=MOST_MB))]
+    #[arg(long, visible_alias = "max", value_name = "MB", allow_negative_numbers = true, value_parser = parse_megabytes)]
     pub(crate) max_size: Option<u64>,
     /// Begin a new file after a time (as -d) or at a size (100MB, 64KB, 1GB); without either, when -max is reached
     /// (-segment, -cnf). Each file is a complete log.
@@ -120,6 +120,17 @@ pub(crate) enum SegmentLimit {
     Time(Duration),
     /// At so many bytes.
     Bytes(u64),
+}
+
+fn parse_megabytes(text: &str) -> Result<u64, String> {
+    let is_size =
+        text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(|c: char| c.is_ascii_alphabetic());
+    match text.parse() {
+        Ok(0) | Err(_) if is_size => Err("a whole number of MB, without a unit".to_owned()),
+        Ok(0) | Err(_) => Err("a whole number of MB, 1 or more".to_owned()),
+        Ok(number) if number > MOST_MB => Err("too large".to_owned()),
+        Ok(number) => Ok(number),
+    }
 }
 
 /// Smaller files would hold more of headers than of samples.

@@ -15,7 +15,28 @@ use crate::output::OutputFile;
 use crate::table::{counted, grouped, line};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
-    let file = &arguments.file;
+    if let [file] = arguments.files.as_slice() {
+        return check(file, arguments);
+    }
+    if arguments.salvage.is_some() {
+        return Err(Failure::usage("--salvage takes the samples of one log: check the others apart"));
+    }
+    let mut is_whole = true;
+    for file in &arguments.files {
+        match check(file, arguments) {
+            Ok(status) => is_whole &= status == ExitCode::SUCCESS,
+            Err(failure) if failure.is_quiet() => return Err(failure),
+            // The others may be whole.
+            Err(failure) => {
+                failure.report();
+                is_whole = false;
+            }
+        }
+    }
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let (report, scan) = match scan(file) {
         Ok(scanned) => scanned,
         // A log of which nothing can be read is reported as one line, like one that is damaged in places.

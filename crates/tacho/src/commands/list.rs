@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::live;
 use crate::output::OutputFile;
 use crate::progress::Progress;
-use crate::table::{grouped, line, push_padded, visible};
+use crate::table::{grouped, line, push_padded, terminal_width, visible};
 
 /// What is asked for.
 struct Request<'a> {
@@ -125,10 +125,11 @@ fn show(
             serde_json::to_string_pretty(&objects).map_err(Failure::work)? + "\n"
         }
         Form::Description => {
+            let width = terminal_width().filter(|_| output.is_none()).unwrap_or(usize::MAX);
             let is_overview = request.what.is_empty() && !request.is_verbose;
             listed
                 .iter()
-                .map(|listed| description(listed, is_overview, request.is_verbose))
+                .map(|listed| description(listed, is_overview, request.is_verbose, width))
                 .collect::<Vec<_>>()
                 .join("\n")
         }
@@ -156,7 +157,7 @@ fn is_log(what: &Path) -> bool {
     what.exists() || !is_path && has_log_extension(what)
 }
 
-fn description(listed: &Listed, is_overview: bool, is_verbose: bool) -> String {
+fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usize) -> String {
     match listed {
         Listed::Log(log) => {
             let (report, scan) = &**log;
@@ -167,8 +168,8 @@ fn description(listed: &Listed, is_overview: bool, is_verbose: bool) -> String {
             }
             text
         }
-        Listed::Sets(sets) if is_overview => machine::overview(sets),
-        Listed::Sets(sets) => machine::description(sets, is_verbose),
+        Listed::Sets(sets) if is_overview => machine::overview(sets, width),
+        Listed::Sets(sets) => machine::description(sets, is_verbose, width),
     }
 }
 

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_counters::set::Extent;
 use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
@@ -89,7 +88,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     live::say_news(&live.report);
-    notice_missing(&live, &paths, &first);
+    notice_missing(&live);
     let (mut sink, late) = sink(shown, output, arguments, &live, &first)?;
     let outcome = pump(&mut live, &first, &mut *sink, &late);
     live::say_summary(&live.report);
@@ -178,23 +177,8 @@ fn say_late(late: &LateInstances) {
 }
 
 /// Says which instances that were asked for are not there (yet).
-fn notice_missing(live: &Live, paths: &[PathPattern], first: &Sample) {
-    let mut missing = live.source.missing_instances();
-    let has_none = |path: &&PathPattern| {
-        let is_wild = path.instance().is_some_and(|instance| !instance.is_literal());
-        let of_path = |group: &&tachograph_counters::sample::Group| {
-            group.set.extent == Extent::Column
-                && path.matches_set(&group.set.name)
-                && group.set.counters.iter().any(|counter| path.matches_counter(&counter.name))
-        };
-        let mut groups = first.groups.iter().filter(of_path).peekable();
-        is_wild
-            && groups.peek().is_some()
-            && groups.all(|group| {
-                group.instances.iter().all(|instance| !path.matches_instance(Some(instance.label())))
-            })
-    };
-    missing.extend(paths.iter().filter(has_none).map(ToString::to_string));
+fn notice_missing(live: &Live) {
+    let missing = live.source.missing_instances();
     live::say_some(&missing, "such paths", |path| {
         format!("'{path}': there is no such instance now; it is blank until it comes")
     });

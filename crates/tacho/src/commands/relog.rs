@@ -12,7 +12,7 @@ use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Format, LogError};
 
 use super::{list, no_sample, notice_problems, notice_unmatched};
-use crate::arguments::{RelogArguments, RelogFormat};
+use crate::arguments::{RelogArguments, RelogFormat, check_append};
 use crate::failure::{Failure, say};
 use crate::output::OutputFile;
 use crate::progress::Progress;
@@ -63,6 +63,7 @@ fn is_standard_output(path: &Path) -> bool {
 }
 
 pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+    check_append(arguments.append, arguments.yes)?;
     let query = arguments.selection.query(&arguments.files, arguments.every)?;
     if arguments.query {
         return list_counters(&query.paths, arguments);

@@ -137,7 +137,8 @@ fn the_example_of_the_readme_is_what_is_printed() {
     folder.write("server.blg", std::fs::read(log).expect("a log of the corpus"));
     let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = std::fs::read_to_string(readme).expect("the README");
-    let example = readme.split("```").nth(1).expect("a fenced block");
+    let is_it = |block: &&str| block.starts_with("console\n$ tacho list server.blg\n");
+    let example = readme.split("```").find(is_it).expect("a fenced block with the two commands");
     let (list, stats) = example.split_once("\n\n$ tacho stats").expect("two commands");
     let (list, _) = list.split_once("  ...").expect("the beginning of what is printed");
     let list = list.strip_prefix("console\n$ tacho list server.blg\n").expect("a command");

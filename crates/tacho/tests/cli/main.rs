@@ -20,6 +20,7 @@ mod made;
 #[path = "../../../flow/benches/made/mod.rs"]
 mod made_log;
 mod merged;
+mod options;
 mod output;
 mod path_files;
 mod processes;

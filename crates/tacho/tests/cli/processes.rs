@@ -86,6 +86,41 @@ fn nothing_is_said_where_nothing_was_renumbered() {
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
 }
 
+/// Threads of one process, in the columns that `\Thread(*)\*` gives: both numbers tell who is behind a name.
+#[test]
+fn threads_have_two_identities_and_are_told_apart_by_their_own() {
+    let folder = Folder::new();
+    for is_thread_first in [true, false] {
+        let counters = ["ID Thread", "ID Process"].map(|name| counter(name, CounterType::RAWCOUNT));
+        let mut columns = Vec::from(counters);
+        let mut log = Made::new("WEB1");
+        if !is_thread_first {
+            columns.reverse();
+        }
+        for column in columns {
+            log = log.column("Thread", column);
+        }
+        log = log.column("Thread", counter("% Processor Time", CounterType::TIMER_100NS));
+        for second in 0..5 {
+            // The second thread ends, and another of the same process gets its name.
+            let second_thread = if second < 3 { 101 } else { 102 };
+            let threads = rows(&[("python/0", [raw(100, 0)]), ("python/1", [raw(second_thread, 0)])]);
+            let processes = rows(&[("python/0", [raw(100, 0)]), ("python/1", [raw(100, 0)])]);
+            let time = raw(second * TICKS / 2, second * TICKS);
+            let times = rows(&[("python/0", [time]), ("python/1", [time])]);
+            let numbers = if is_thread_first { [threads, processes] } else { [processes, threads] };
+            log.at(second, numbers.into_iter().chain([times]).collect());
+        }
+        let name = format!("{is_thread_first}.blg");
+        log.write(&folder.path(&name));
+        assert_eq!(folder.run(["stats", &name, "-e", "2024-03-05T10:00:02"]).stderr, "");
+        assert_eq!(folder.run(["stats", &name, "-c", r"\Thread(*)\ID Process"]).stderr, NOTICE);
+        let rows = folder.stats(&[&name]);
+        assert_eq!(row(&rows, r"\Thread(python/0)\% Processor Time")["values"], 4);
+        assert_eq!(row(&rows, r"\Thread(python/1)\% Processor Time")["values"], 3);
+    }
+}
+
 #[test]
 fn a_multi_record_of_another_language_does_not_say_that_it_is_the_identity() {
     let folder = Folder::new();

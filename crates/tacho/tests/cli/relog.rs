@@ -56,7 +56,7 @@ fn the_format_is_that_of_the_extension_unless_it_is_given() {
     }
     let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.starts_with("error: invalid value 'SQL' for '--format <FORMAT>'"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("tacho: -f SQL: give bin, csv, tsv or json; "), "{}", ran.stderr);
     folder.run(["relog", "in.blg", "-f", "bin", "-o", "-"]).refused(
         2,
         "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instances;
-use tachograph_counters::wildcard::{Pattern, closest, fold_case};
+use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
 use tachograph_perflib::{Numbering, Registry};
@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Form;
 use crate::failure::{Failure, say};
 use crate::live;
-use crate::table::{line, push_padded, visible};
+use crate::table::{line, push_padded, push_wrapped, visible};
 
 /// A counter set of this machine, or the part of it that a path takes.
 pub(super) struct ChosenSet {
@@ -60,6 +60,9 @@ fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec
         .map(|info| ChosenSet::whole(registry, info))
         .collect();
     if sets.is_empty() {
+        if let Some(meant) = path_of(registry, name) {
+            return Err(Failure::usage(meant));
+        }
         let near = closest(name, registry.counter_sets().map(|info| &*info.name));
         return Err(Failure::usage(match near {
             Some(near) => {
@@ -75,6 +78,20 @@ fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec
         sets.iter_mut().for_each(|set| set.read_instances(registry));
     }
     Ok(sets)
+}
+
+/// What to say of a name that was meant as a path of a set that there is.
+fn path_of(registry: &Registry, name: &str) -> Option<String> {
+    let end = name.find(['\\', '/', '('])?;
+    let set = registry.counter_sets().find(|info| eq_ignore_case(&info.name, &name[..end]))?;
+    let rest = &name[end..];
+    Some(if rest.contains(['\\', '/']) {
+        format!(r"'{name}': a path begins with '\': write '\{name}'")
+    } else if rest.ends_with(')') {
+        format!(r"'{name}': a path ends with a counter: write '\{name}\*'")
+    } else {
+        format!("'{name}': the ')' is missing: write '{}'", live::all_of(set))
+    })
 }
 
 fn of_path(registry: &Arc<Registry>, path: &PathPattern, form: Form) -> Result<Vec<ChosenSet>, Failure> {
@@ -179,8 +196,8 @@ pub(super) fn unit_of(counter: &CounterInfo) -> String {
     }
 }
 
-/// A line for each counter set.
-pub(super) fn overview(sets: &[ChosenSet]) -> String {
+/// A line for each counter set; where the terminal is narrow, more.
+pub(super) fn overview(sets: &[ChosenSet], width: usize) -> String {
     let rows = sets.iter().map(|set| {
         let instances = if set.info.has_instances() { "yes" } else { "-" };
         [
@@ -191,27 +208,27 @@ pub(super) fn overview(sets: &[ChosenSet]) -> String {
         ]
     });
     let header = ["counter set", "instances", "counters", ""].map(str::to_owned);
-    columns(std::iter::once(header).chain(rows).collect(), 2)
+    columns(std::iter::once(header).chain(rows).collect(), 2, width)
 }
 
 /// Each counter set with its help, instances and counters.
-pub(super) fn description(sets: &[ChosenSet], is_verbose: bool) -> String {
+pub(super) fn description(sets: &[ChosenSet], is_verbose: bool, width: usize) -> String {
     let mut texts = Vec::new();
     let mut paths = String::new();
     for set in sets {
         if set.is_of_path && !is_verbose {
             set.paths(true).into_iter().for_each(|path| paths += &line(path));
         } else {
-            texts.push(describe(set, is_verbose));
+            texts.push(describe(set, is_verbose, width));
         }
     }
     paths + &texts.join("\n")
 }
 
-fn describe(set: &ChosenSet, is_verbose: bool) -> String {
+fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
     let info = &set.info;
     let mut text = line(format_args!(r"\\{}\{}", set.machine, info.name));
-    text += &line(format_args!("  {}", info.help));
+    push_wrapped(&mut text, "  ", &info.help, width);
     if let Some(instances) = &set.instances {
         let names: Vec<_> = instances.iter().map(|instance| instance.label()).collect();
         let names = if names.is_empty() { "none now".to_owned() } else { names.join(" | ") };
@@ -219,7 +236,7 @@ fn describe(set: &ChosenSet, is_verbose: bool) -> String {
     }
     if is_verbose {
         if !info.instances_help.is_empty() {
-            text += &line(format_args!("  {}", info.instances_help));
+            push_wrapped(&mut text, "  ", &info.instances_help, width);
         }
         for counter in set.counters() {
             text.push('\n');
@@ -232,7 +249,7 @@ fn describe(set: &ChosenSet, is_verbose: bool) -> String {
                 ("help", counter.help.to_string()),
             ] {
                 if !value.is_empty() {
-                    text += &line(format_args!("    {name:6}  {value}"));
+                    push_wrapped(&mut text, &format!("    {name:6}  "), &value, width);
                 }
             }
         }
@@ -241,11 +258,11 @@ fn describe(set: &ChosenSet, is_verbose: bool) -> String {
     let rows = set.counters().map(|counter| {
         [format!("  {}", visible(&counter.name)), unit_of(counter), visible(&counter.help).into_owned()]
     });
-    text + &columns(rows.collect(), usize::MAX)
+    text + &columns(rows.collect(), usize::MAX, width)
 }
 
-/// Rows with their columns under each other; that of this number is set to the right.
-fn columns<const COLUMNS: usize>(rows: Vec<[String; COLUMNS]>, right: usize) -> String {
+/// Rows with their columns under each other; that of this number is set to the right, and the last one is wrapped.
+fn columns<const COLUMNS: usize>(rows: Vec<[String; COLUMNS]>, right: usize, width: usize) -> String {
     let mut widths = [0; COLUMNS];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -255,14 +272,12 @@ fn columns<const COLUMNS: usize>(rows: Vec<[String; COLUMNS]>, right: usize) -> 
     let mut text = String::new();
     for row in &rows {
         let mut shown = String::new();
-        for (number, (cell, width)) in row.iter().zip(widths).enumerate() {
-            if number > 0 {
-                shown.push_str("  ");
-            }
+        let Some((last, cells)) = row.split_last() else { continue };
+        for (number, (cell, width)) in cells.iter().zip(widths).enumerate() {
             push_padded(&mut shown, cell, width, number == right);
+            shown.push_str("  ");
         }
-        text.push_str(shown.trim_end());
-        text.push('\n');
+        push_wrapped(&mut text, &shown, last, width);
     }
     text
 }

@@ -1,6 +1,6 @@
 //! Values for people, as they come: a line per sample where all counters fit side by side, else a block of lines.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::Moment;
@@ -9,7 +9,7 @@ use tachograph_flow::sinks::LiveValues;
 use tachograph_flow::{FlowError, Sink};
 use unicode_width::UnicodeWidthStr;
 
-use crate::table::{push_padded, value, visible};
+use crate::table::{push_padded, terminal_width, value, visible};
 
 /// The width of lines that go to no terminal.
 const USUAL_WIDTH: usize = 120;
@@ -23,11 +23,9 @@ const LEAST_WIDTH: usize = 10;
 /// `20:01:05.123`.
 const TIME_WIDTH: usize = 12;
 
-/// How wide the terminal is.
+/// How wide the screen is.
 pub(crate) fn screen_width() -> usize {
-    let out = io::stdout();
-    let size = if out.is_terminal() { rustix::termios::tcgetwinsize(&out).ok() } else { None };
-    size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0).unwrap_or(USUAL_WIDTH)
+    terminal_width().unwrap_or(USUAL_WIDTH)
 }
 
 /// Writes every sample as text for people. Instances may come and go.

@@ -7,7 +7,7 @@ use tachograph_flow::record::{AtMax, Existing, RecordOptions, Suffix};
 use tachograph_logs::Format;
 use tachograph_perflib::FREQUENCY;
 
-use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
+use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm, check_append};
 use crate::commands::relog::Target;
 use crate::failure::Failure;
 
@@ -20,6 +20,7 @@ struct Files {
 
 /// Puts the arguments together, and refuses what contradicts itself.
 pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> {
+    check_append(arguments.append, arguments.yes)?;
     let output = &arguments.output;
     if output.as_os_str() == "-" {
         return Err(Failure::usage(
@@ -124,11 +125,22 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
             _ => Ok(there),
         };
     }
-    match (asked, Target::of_path(output)) {
+    let by_name = Target::of_path(output);
+    if arguments.format == Some(RecordFormat::Bincirc) && !matches!(by_name, None | Some(Target::Blg)) {
+        return Err(Failure::usage(format!(
+            "{}: -f bincirc writes a BLG: give a name that ends in .blg",
+            output.display()
+        )));
+    }
+    match (asked, by_name) {
         (Some(asked), _) => Ok(asked),
         (None, Some(Target::Text(format))) => Ok(format),
         (None, Some(Target::Json)) => Err(Failure::usage(format!(
             "{}: JSON is no format of recordings: give -f bin, csv or tsv ('tacho query -f json' prints it)",
+            output.display()
+        ))),
+        (None, None) if output.extension().is_some() => Err(Failure::usage(format!(
+            "{}: give -f bin, csv or tsv, or a name that ends in .blg, .csv or .tsv",
             output.display()
         ))),
         (None, _) => Ok(Format::Blg),

@@ -94,14 +94,15 @@ fn ran_out_of_room(folder: &Folder, output: Output, file: &str, error: &str) {
     let ran = Ran::from(output);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     let lines: Vec<_> = ran.stderr.lines().collect();
-    let [summary, failure] = *lines else { panic!("{}", ran.stderr) };
+    let [.., summary, failure] = *lines else { panic!("{}", ran.stderr) };
     assert_eq!(failure, format!("tacho: {file}: {error}"));
     let count = samples(&folder.path(file)).len();
     assert!(
-        count > 0 && summary.starts_with(&format!("tacho: {file}: {count} sample")),
+        count > 0 && summary.replace(',', "").starts_with(&format!("tacho: {file}: {count} sample")),
         "{count}: {summary}"
     );
-    assert_eq!(folder.stats(&[file]).first().map(|row| row["errors"].clone()), Some(0.into()));
+    let checked = folder.prints(["check", file]);
+    assert!(checked.contains(": whole: "), "{checked}");
 }
 
 /// A recording for a shell, which soon has some hundred samples.
@@ -120,24 +121,65 @@ fn a_file_that_cannot_grow_any_more() {
     }
 }
 
-#[test]
-fn a_full_disk() {
-    let folder = Folder::new();
+/// Records onto a small file system that only the recorder's shell sees; what is on it is saved in `disk` before it goes.
+/// `None` where this user may not mount.
+fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
     std::fs::create_dir(folder.path("disk")).expect("a folder");
-    // A small file system that only this shell sees; what is on it is saved before it goes.
+    std::fs::create_dir(folder.path("saved")).expect("a folder");
     let script = format!(
-        "mount -t tmpfs -o size=256k none disk 2>/dev/null || exit 99; {}; \
-         status=$?; cp disk/a.blg saved.blg; umount disk; mv saved.blg disk/a.blg; exit $status",
-        fast("disk/a.blg")
+        "mount -t tmpfs -o size={size} none disk 2>/dev/null || exit 99; {record}; \
+         status=$?; cp disk/* saved; umount disk; mv saved/* disk; exit $status"
     );
     let shell =
         Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(folder.path("")).output();
     match shell {
-        Ok(output) if output.status.code() == Some(1) && output.stderr.starts_with(b"tacho: ") => {
-            ran_out_of_room(&folder, output, "disk/a.blg", "No space left on device (os error 28)");
+        Ok(output) if output.stderr.starts_with(b"tacho: ") => Some(output),
+        _ => {
+            eprintln!("left out: this user may not mount");
+            None
         }
-        Ok(output) if output.stderr.starts_with(b"tacho: ") => panic!("{output:?}"),
-        _ => eprintln!("left out: this user may not mount"),
+    }
+}
+
+const NO_SPACE: &str = "No space left on device (os error 28)";
+
+#[test]
+fn a_full_disk() {
+    let all = format!(r"'{}' record '\Process(*)\*' -si 0.01 -o disk/a.blg", env!("CARGO_BIN_EXE_tacho"));
+    let all_again = ["record", r"\Process(*)\*", "-si", "0.01", "-a", "-sc", "2", "-o", "disk/a.blg"];
+    let few_again = |name| arguments(&["-a", "-sc", "2", "-o", name]);
+    for (name, size, record, again) in [
+        ("disk/a.blg", "1m", all, all_again.to_vec()),
+        ("disk/a.blg", "256k", fast("disk/a.blg"), few_again("disk/a.blg")),
+        ("disk/a.csv", "128k", fast("disk/a.csv"), few_again("disk/a.csv")),
+    ] {
+        let folder = Folder::new();
+        let Some(output) = on_full_disk(&folder, size, &record) else { return };
+        ran_out_of_room(&folder, output, name, NO_SPACE);
+        let count = samples(&folder.path(name)).len();
+        // As soon as there is room, it can go on.
+        let ran = folder.run(&again);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(samples(&folder.path(name)).len(), count + 2);
+        assert!(folder.prints(["check", name]).contains(": whole: "));
+    }
+}
+
+#[test]
+fn a_full_disk_of_segments() {
+    for extension in ["blg", "csv"] {
+        let folder = Folder::new();
+        let record = fast(&format!("disk/a.{extension} -segment 100KB"));
+        let Some(output) = on_full_disk(&folder, "256k", &record) else { return };
+        let ran = Ran::from(output);
+        assert!(ran.status == 1 && ran.stderr.contains(NO_SPACE), "{}", ran.stderr);
+        let files: Vec<_> = std::fs::read_dir(folder.path("disk")).expect("the folder").collect();
+        assert!(files.len() > 2, "{}", ran.stderr);
+        for file in files {
+            let file = file.expect("a file").path();
+            let checked = folder.prints([std::ffi::OsStr::new("check"), file.as_os_str()]);
+            assert!(checked.contains(": whole: "), "{checked}");
+        }
     }
 }
 

@@ -48,6 +48,12 @@ fn arguments_that_contradict_each_other() {
             &["-o", "-"],
             "a recording needs a file, since each sample is kept as it comes; 'tacho query' prints to standard output",
         ),
+        (&["-o", "a.txt"], "a.txt: give -f bin, csv or tsv, or a name that ends in .blg, .csv or .tsv"),
+        (
+            &["-o", "a.csv", "-f", "bincirc", "-max", "1"],
+            "a.csv: -f bincirc writes a BLG: give a name that ends in .blg",
+        ),
+        (&["-a", "-y", "-o", "a.blg"], "-a appends and -y overwrites: give one of them"),
         (&["-o", "."], ".: this is a folder"),
         (&["-o", ".."], "..: this is a folder"),
     ] {
@@ -60,14 +66,14 @@ fn arguments_that_contradict_each_other() {
 fn values_that_are_none() {
     let folder = Folder::new();
     for (rest, what) in [
-        (&["-si", "0", "-o", "a.blg"][..], "--interval"),
-        (&["-sc", "0", "-o", "a.blg"], "--samples"),
-        (&["-d", "1:99", "-o", "a.blg"], "--duration"),
-        (&["-max", "0", "-o", "a.blg"], "--max-size"),
-        (&["-segment", "1KB", "-o", "a.blg"], "--segment"),
-        (&["-f", "sql", "-o", "a.blg"], "--format"),
+        (&["-si", "0", "-o", "a.blg"][..], "-si"),
+        (&["-sc", "0", "-o", "a.blg"], "-sc"),
+        (&["-d", "1:99", "-o", "a.blg"], "-d"),
+        (&["-max", "0", "-o", "a.blg"], "-max"),
+        (&["-segment", "1KB", "-o", "a.blg"], "-segment"),
+        (&["-f", "sql", "-o", "a.blg"], "-f"),
         (&["-v", "yymmdd", "-o", "a.blg"], "nnnnnn"),
-        (&["-sc", "1"], "--output"),
+        (&["-sc", "1"], " -o"),
     ] {
         let ran = folder.run([&["record", r"\Memory\Available Bytes"], rest].concat());
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{rest:?}");
@@ -86,7 +92,7 @@ fn unknown_counters_and_machines() {
     );
     let ran = folder.run(["record", "Memory", "-o", "a.blg"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.starts_with("tacho: 'Memory': "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("tacho: 'Memory'"), "{}", ran.stderr);
     for arguments in [&[r"\\elsewhere\Memory\*"][..], &[r"\Memory\*", "-s", "elsewhere"]] {
         let ran = folder.run([&["record", "-o", "a.blg"], arguments].concat());
         assert_eq!(ran.status, 2);

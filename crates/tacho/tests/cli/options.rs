@@ -1,0 +1,142 @@
+//! Options as Windows' tools take them, and what is said of wrong ones: one line, with the option as it was written.
+
+use crate::run::Folder;
+
+const PATH: &str = r"\Memory\Available Bytes";
+
+#[test]
+fn every_option_takes_an_equals_sign() {
+    let folder = Folder::new();
+    folder.write("paths.txt", format!("# a comment\n; another\n\n{PATH}\n"));
+    for options in [
+        ["-si=0", "-si 0: must be longer than 0"],
+        ["-SI=0", "-SI 0: must be longer than 0"],
+        ["-rf=0", "-rf 0: must be longer than 0"],
+        ["-cnf=0", "-cnf 0: must be longer than 0"],
+        ["-segment=0", "-segment 0: must be longer than 0"],
+        ["-max=64KB", "-max 64KB: a whole number of MB, without a unit"],
+        ["-sc=1.5", "-sc 1.5: a whole number, 1 or more"],
+    ] {
+        folder
+            .run(["record", PATH, "-o=a.blg", options[0]])
+            .refused(2, &format!("{}; 'tacho record --help' shows the options", options[1]));
+    }
+    let ran = folder.run(["record", "-cf=paths.txt", "-sc=1", "-si=0.01", "-max=5", "-o=a.blg"]);
+    assert_eq!(
+        (ran.status, folder.names()),
+        (0, vec!["a.blg".to_owned(), "paths.txt".to_owned()]),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn negative_numbers_reach_the_option() {
+    let folder = Folder::new();
+    let ran = folder.run(["query", PATH, "-si", "-1"]);
+    assert!(ran.stderr.starts_with("tacho: -si -1: not a length of time"), "{ran:?}");
+}
+
+#[test]
+fn the_last_of_equal_options_holds() {
+    let folder = Folder::new();
+    folder.write("set.txt", format!("[si]\n60\n[sc]\n7\n[c]\n{PATH}\n"));
+    let given = ["query", "-si", "9", "-si", "0.01", "-sc", "1", "-y", "-ow", "-f", "json"];
+    let text = folder.prints([&given[..], &["-config", "set.txt"]].concat());
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let text = folder.prints([&["query", "-config=set.txt"], &given[1..]].concat());
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn wrong_settings_are_named_by_file_and_line() {
+    let folder = Folder::new();
+    for (text, line) in [
+        ("[foo]\n", "set.txt, line 1: 'query' has no option [foo]"),
+        ("[y]\n[foo]\n3\n", "set.txt, line 2: 'query' has no option [foo]"),
+        ("[si]\n[sc]\n3\n", "set.txt, line 1: [si] needs a value"),
+        ("[sc]\n3\n\n[si]\n", "set.txt, line 4: [si] needs a value"),
+        (
+            "[sc]\n0\n",
+            "set.txt, line 1: [sc] 0: a whole number, 1 or more; 'tacho query --help' shows the options",
+        ),
+    ] {
+        folder.write("set.txt", text);
+        folder.run(["query", "-config", "set.txt"]).refused(2, line);
+    }
+}
+
+#[test]
+fn usage_errors_are_one_line() {
+    let folder = Folder::new();
+    let options = "'tacho query --help' shows the options";
+    for (arguments, line) in [
+        (&["query", "--nonsense"][..], format!("'query' has no option --nonsense; {options}")),
+        (
+            &["query", "--intervl", "1"],
+            "'query' has no option --intervl: did you mean --interval?".to_owned(),
+        ),
+        (&["query", "-f"], format!("-f needs a value: table, csv, tsv, json or bin; {options}")),
+        (&["query", "-y=1"], format!("-y takes no value, and '1' is given; {options}")),
+        (&["chart"], "'chart' is no command; 'tacho --help' shows the commands".to_owned()),
+    ] {
+        folder.run(arguments).refused(2, &line);
+    }
+}
+
+#[test]
+fn what_was_probably_meant() {
+    let folder = Folder::new();
+    for (arguments, line) in [
+        (
+            ["query", r"\Memory\Available"],
+            r"'\Memory\Available' is not on this machine: did you mean 'Available Bytes', 'Available KBytes' or 'Available MBytes'?",
+        ),
+        (
+            ["list", r"Memory\Available Bytes"],
+            r"'Memory\Available Bytes': a path begins with '\': write '\Memory\Available Bytes'",
+        ),
+        (["list", r"\Process(*"], r"'Process(*': the ')' is missing: write '\Process(*)\*'"),
+        (["query", "process"], r"'process' is a counter set: write '\Process(*)\*' for its counters"),
+    ] {
+        folder.run(arguments).refused(2, line);
+    }
+}
+
+#[test]
+fn several_logs_are_checked() {
+    let folder = Folder::new();
+    crate::made::mixed("WEB1", 0, 4).write(&folder.path("a.blg"));
+    folder.write("b.blg", "");
+    let text = folder.prints(["check", "a.blg", "a.blg"]);
+    assert_eq!(text.matches("a.blg: whole: ").count(), 2, "{text}");
+    let ran = folder.run(["check", "b.blg", "a.blg"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, "tacho: b.blg: the file is empty\n"));
+    assert!(ran.stdout.starts_with("a.blg: whole: "), "{ran:?}");
+    folder
+        .run(["check", "a.blg", "b.blg", "--salvage", "c.blg"])
+        .refused(2, "--salvage takes the samples of one log: check the others apart");
+}
+
+#[test]
+fn a_row_that_was_cut_short_is_told() {
+    let folder = Folder::new();
+    let record = ["record", PATH, "-si", "0.01", "-sc", "2", "-o", "a.csv"];
+    assert_eq!(folder.run(record).status, 0);
+    let bytes = folder.bytes("a.csv");
+    folder.write("a.csv", &bytes[..bytes.len() - 5]);
+    let ran = folder.run([&record[..], &["-a"]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stderr.starts_with("tacho: a.csv: its last row was cut short ("), "{ran:?}");
+    assert_eq!(ran.stderr.lines().count(), 2, "{ran:?}");
+}
+
+#[test]
+fn paths_from_standard_input() {
+    let folder = Folder::new();
+    folder.write("paths.txt", format!("; a comment\n{PATH}\n"));
+    let mut command = folder.command(["query", "-cf", "-", "-sc", "1", "-si", "0.01", "-f", "csv"]);
+    let paths = std::fs::File::open(folder.path("paths.txt")).expect("a file");
+    let output = command.stdin(paths).output().expect("the command starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains(PATH), "{text}");
+}
