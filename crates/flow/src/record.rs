@@ -350,6 +350,10 @@ impl<L: LogFiles> Sink for Recorder<L> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Opened(opened) => self.begin(opened, sample)?,
             State::Begun(segment) => {
+                if self.options.at_max == AtMax::End && !self.limits.has_room(segment.bytes()) {
+                    let why = format!("cannot append: it has {} bytes already, over -max", segment.bytes());
+                    return Err(LogError::unsupported(why).at_path(&self.path).into());
+                }
                 self.limits.begin(sample);
                 self.go_on(segment, sample)?;
                 self.note_file();

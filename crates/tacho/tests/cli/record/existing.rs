@@ -106,3 +106,18 @@ fn a_log_that_is_being_written_is_left_alone() {
     first.wait().expect("it ends");
     recorded(&folder, &["-a", "-sc", "1", "-o", "a.blg"]);
 }
+
+#[test]
+fn a_log_that_is_full_is_refused() {
+    let folder = Folder::new();
+    let much =
+        ["record", r"\Processor Information(*)\*", r"\Paging Activity\*", "-si", "0.002", "-o", "a.blg"];
+    let ran = folder.run([&much[..], &["-sc", "600"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let before = folder.bytes("a.blg");
+    assert!(before.len() > 1 << 20);
+    let ran = folder.run([&much[..], &["-a", "-max", "1"]].concat());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("over -max"), "{}", ran.stderr);
+    assert_eq!(folder.bytes("a.blg"), before);
+}
