@@ -16,10 +16,12 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Status(pub u32);
 
-macro_rules! statuses {
-    ($($constant:ident = $code:literal $name:literal $text:literal;)*) => {
+/// Gives a newtype of a `u32` its codes: a constant, Windows' name and a few words for each.
+#[macro_export]
+macro_rules! named_codes {
+    ($codes:ident: $($constant:ident = $code:literal $name:literal $text:literal;)*) => {
         /// The codes by name.
-        impl Status {
+        impl $codes {
             $(
                 #[doc = concat!("`", $name, "`: ", $text, ".")]
                 #[doc(alias = $name)]
@@ -45,7 +47,7 @@ macro_rules! statuses {
     };
 }
 
-statuses! {
+named_codes! { Status:
     VALID_DATA = 0x0000_0000 "PDH_CSTATUS_VALID_DATA" "valid";
     NEW_DATA = 0x0000_0001 "PDH_CSTATUS_NEW_DATA" "valid, and the raw data changed";
     NO_MACHINE = 0x8000_07D0 "PDH_CSTATUS_NO_MACHINE" "the machine was not reachable, or the sample could not be taken";

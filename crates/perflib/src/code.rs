@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tachograph_counters::named_codes;
+
 /// A Win32 code other than success: why a call, an identifier or a result failed.
 ///
 /// Source: "System Error Codes"; \[MS-PCQ\].
@@ -15,36 +17,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ErrorCode(pub u32);
 
-macro_rules! codes {
-    ($($constant:ident = $code:literal $name:literal $text:literal;)*) => {
-        /// The codes by name.
-        impl ErrorCode {
-            $(
-                #[doc = concat!("`", $name, "`: ", $text, ".")]
-                #[doc(alias = $name)]
-                pub const $constant: Self = Self($code);
-            )*
-
-            /// Windows' name; `None` for a code that is not in the table.
-            pub const fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $($code => Some($name),)*
-                    _ => None,
-                }
-            }
-
-            /// What the code says, in a few words.
-            pub const fn meaning(self) -> Option<&'static str> {
-                match self.0 {
-                    $($code => Some($text),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-codes! {
+named_codes! { ErrorCode:
     PATH_NOT_FOUND = 3 "ERROR_PATH_NOT_FOUND" "there is no active instance of that name";
     ACCESS_DENIED = 5 "ERROR_ACCESS_DENIED" "access is denied";
     NOT_ENOUGH_MEMORY = 8 "ERROR_NOT_ENOUGH_MEMORY" "the caller's buffer is too small";

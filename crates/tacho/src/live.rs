@@ -123,7 +123,7 @@ pub(crate) fn open(
     mut options: LiveOptions,
 ) -> Result<Live, Failure> {
     let zone = zone_of_now();
-    options.bias_minutes = bias_of_now();
+    options.bias_minutes = zone.bias_minutes;
     options.boot_time = tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default();
     let (source, selection) = LiveSource::open(registry, paths, options).map_err(Failure::work)?;
     let lines = complaints(&selection);
@@ -158,16 +158,12 @@ fn source_elsewhere(path: &str) -> Option<Arc<str>> {
     counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::clone(&counter.source))
 }
 
-/// Minutes to add to local time to get UTC, now.
-fn bias_of_now() -> i32 {
-    -(Zoned::now().offset().seconds() / 60)
-}
-
-/// The zone of this machine with the bias of now and no daylight rule: local times of a recording rise always.
+/// The zone of this machine with the bias of now (minutes to add to local time to get UTC) and no daylight rule: local
+/// times of a recording rise always.
 fn zone_of_now() -> TimeZone {
     let now = Zoned::now();
     let name = now.time_zone().iana_name().unwrap_or("local time");
-    TimeZone::fixed(name, bias_of_now())
+    TimeZone::fixed(name, -(now.offset().seconds() / 60))
 }
 
 /// Ends the source on Ctrl-C and SIGTERM; when that is asked for again, everything, since writing may wait for a reader.

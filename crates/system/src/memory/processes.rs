@@ -85,7 +85,7 @@ impl ProcessCount {
 
     fn links(&mut self) -> io::Result<u64> {
         // The type of the number differs between architectures.
-        #[allow(clippy::useless_conversion)]
+        #[allow(clippy::useless_conversion, reason = "not on every architecture")]
         Ok(u64::from(fstat(self.folder()?)?.st_nlink))
     }
 
