@@ -17,6 +17,8 @@
 //! assert_eq!(value, Ok(0.15));
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod civil;
 mod counter_type;
 mod formula;

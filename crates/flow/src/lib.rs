@@ -8,6 +8,8 @@
 //!                                                       -> statistics
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod chain;
 mod error;
 mod identity;

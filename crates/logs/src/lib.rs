@@ -4,6 +4,8 @@
 //! [problems](Problem) where the log is damaged. Nothing that is read is trusted, and memory stays bounded whatever the
 //! file says. This crate never knows where samples come from.
 
+#![forbid(unsafe_code)]
+
 pub mod blg;
 mod error;
 mod length;

@@ -3,6 +3,8 @@
 //!
 //! Reference: "Using the PerfLib Functions to Consume Counter Data", perflib.h, \[MS-PCQ\].
 
+#![forbid(unsafe_code)]
+
 pub mod block;
 mod clock;
 mod code;

@@ -3,10 +3,15 @@
 //! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits wide,
 //! in the unit of their type. Files stay open and are read anew with `pread`; only what is asked for is read.
 
+#![forbid(unsafe_code)]
+
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 mod file;
 mod kernel;
 mod memory;
 mod network;
+mod online;
 mod ordered;
 mod process;
 mod processor;
@@ -15,7 +20,7 @@ mod scan;
 mod shared;
 mod stat;
 mod storage;
-mod table;
+pub mod table;
 #[cfg(test)]
 mod tables_tests;
 #[cfg(test)]
@@ -29,7 +34,10 @@ use tachograph_perflib::registration::CounterSetInfo;
 
 use table::SetTable;
 
+pub use online::{OnlineProcessors, processor_list};
+pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;
+pub use stat::{ProcessorLine, ProcessorTicks, ProcessorTimes};
 
 /// The providers of everything that this machine can tell.
 pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
@@ -50,8 +58,8 @@ pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
     tables().map(SetTable::info)
 }
 
-/// The tables of all sets.
-fn tables() -> impl Iterator<Item = &'static SetTable> {
+/// The tables of all sets of this crate.
+pub fn tables() -> impl Iterator<Item = &'static SetTable> {
     [processor::TABLES, memory::TABLES, storage::TABLES, network::TABLES, process::TABLES, kernel::TABLES]
         .into_iter()
         .flatten()

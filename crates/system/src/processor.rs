@@ -36,6 +36,7 @@ use crate::table::SetTable;
 mod columns;
 mod frequency;
 mod idle_states;
+mod instances;
 mod number_file;
 mod outputs;
 mod readings;
@@ -43,7 +44,9 @@ mod tables;
 mod times;
 mod topology;
 
-use outputs::Order;
+pub use instances::{ProcessorInstance, ProcessorInstances};
+
+use instances::Order;
 use readings::Processors;
 
 /// The tables of these sets.

@@ -43,6 +43,13 @@ pub(crate) fn only_number(text: &[u8]) -> Option<u64> {
 /// The list of numbers of a file such as `/sys/devices/system/cpu/online`: `0-3,8,10-11`. At most 65,536 of them.
 pub(crate) fn number_list(text: &[u8]) -> Vec<u32> {
     let mut list = Vec::new();
+    fill_number_list(text, &mut list);
+    list
+}
+
+/// As [`number_list`], in place of what is in the list.
+pub(crate) fn fill_number_list(text: &[u8], list: &mut Vec<u32>) {
+    list.clear();
     for part in text.trim_ascii().split(|&byte| byte == b',') {
         let mut ends = part.splitn(2, |&byte| byte == b'-').map(number);
         let first = ends.next().flatten();
@@ -51,7 +58,6 @@ pub(crate) fn number_list(text: &[u8]) -> Vec<u32> {
         let room = 65_536 - list.len() as u64;
         list.extend((first..=last).take(room as usize).filter_map(|number| u32::try_from(number).ok()));
     }
-    list
 }
 
 #[cfg(test)]

@@ -20,38 +20,88 @@ pub(crate) struct Stat {
 
 /// The line of a processor that is online.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ProcessorLine {
-    pub(crate) number: u32,
-    /// `None` where the line is broken.
-    pub(crate) ticks: Option<ProcessorTicks>,
+pub struct ProcessorLine {
+    /// The processor's number.
+    pub number: u32,
+    /// Its times; `None` where the line is broken.
+    pub ticks: Option<ProcessorTicks>,
 }
 
 /// The times of a processor since the start of the machine, in the kernel's ticks. Guests' time is in `user` and `nice`
 /// already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct ProcessorTicks {
-    pub(crate) user: u64,
-    pub(crate) nice: u64,
-    pub(crate) system: u64,
-    pub(crate) idle: u64,
-    pub(crate) iowait: u64,
-    pub(crate) irq: u64,
-    pub(crate) softirq: u64,
+pub struct ProcessorTicks {
+    /// Programs, guests included.
+    pub user: u64,
+    /// Programs of low priority.
+    pub nice: u64,
+    /// The kernel, interrupts apart.
+    pub system: u64,
+    /// Nothing to do.
+    pub idle: u64,
+    /// Nothing to do but to wait for a device.
+    pub iowait: u64,
+    /// Interrupts.
+    pub irq: u64,
+    /// Soft interrupts.
+    pub softirq: u64,
+}
+
+impl ProcessorTicks {
+    /// Time in which the processor did something. Time that a hypervisor gave to others is neither in it nor in
+    /// [`total`](Self::total).
+    pub fn busy(&self) -> u64 {
+        [self.user, self.nice, self.system, self.irq, self.softirq].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// All time of the processor: busy, idle, and waiting for a device.
+    pub fn total(&self) -> u64 {
+        self.busy().saturating_add(self.idle).saturating_add(self.iowait)
+    }
+}
+
+/// The times of each processor, read anew each time with the file kept open.
+#[derive(Debug)]
+pub struct ProcessorTimes(Stat);
+
+impl ProcessorTimes {
+    /// Nothing is read yet.
+    pub fn new(roots: &Roots) -> Self {
+        Self(Stat::new(roots))
+    }
+
+    /// Reads them as they are now.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn read(&mut self) -> Result<(), Failure> {
+        self.0.read(Moments::default())
+    }
+
+    /// The processors that were online at the last reading, in the kernel's order.
+    pub fn processors(&self) -> &[ProcessorLine] {
+        self.0.processors()
+    }
 }
 
 /// The file, to be shared by those who are told from it.
 pub(crate) fn shared(roots: &Roots) -> Shared<Stat> {
-    Shared::new(Stat {
-        file: KeptFile::new(roots.proc.join("stat")),
-        processors: Vec::new(),
-        context_switches: None,
-        forks: None,
-        running: None,
-        blocked: None,
-    })
+    Shared::new(Stat::new(roots))
 }
 
 impl Stat {
+    fn new(roots: &Roots) -> Self {
+        Self {
+            file: KeptFile::new(roots.proc.join("stat")),
+            processors: Vec::new(),
+            context_switches: None,
+            forks: None,
+            running: None,
+            blocked: None,
+        }
+    }
+
     /// The processors that are online, in the kernel's order.
     pub(crate) fn processors(&self) -> &[ProcessorLine] {
         &self.processors

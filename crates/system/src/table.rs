@@ -1,4 +1,7 @@
 //! The tables of counter sets: one row per counter.
+//!
+//! Public for crates that tell of this machine what this one does not: their sets are described, frozen and listed in the
+//! same way.
 
 use std::sync::Arc;
 
@@ -10,31 +13,39 @@ use tachograph_perflib::registration::{Aggregate, Attributes, CounterInfo, Count
 const PROVIDER: Guid = Guid::from_u128(0x7993e3b6ed165ec796fd8282c5c66496);
 
 /// A counter set of this machine. GUID and ids are frozen (`frozen.tsv`).
-pub(crate) struct SetTable {
-    pub(crate) name: &'static str,
-    pub(crate) guid: u128,
-    pub(crate) instance_type: InstanceType,
+pub struct SetTable {
+    /// The name, as paths have it.
+    pub name: &'static str,
+    /// Windows' GUID of a set that Windows has; of others the version 5 UUID of the name in the name space of this project.
+    pub guid: u128,
+    /// How its instances come and go.
+    pub instance_type: InstanceType,
     /// What the set is about, in a sentence.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// What its instances are, how they are named and in which order they come; empty for a set without instances.
-    pub(crate) instances: &'static str,
+    pub instances: &'static str,
     /// How `_Total` is made; empty where there is none.
-    pub(crate) total: &'static str,
-    pub(crate) counters: &'static [CounterRow],
+    pub total: &'static str,
+    /// The counters in order, companions after the counters that they belong to or at the end.
+    pub counters: &'static [CounterRow],
 }
 
 /// A counter of a set.
-pub(crate) struct CounterRow {
-    pub(crate) id: u32,
-    pub(crate) name: &'static str,
-    pub(crate) counter_type: CounterType,
+pub struct CounterRow {
+    /// The id, never changed.
+    pub id: u32,
+    /// The name, as paths have it.
+    pub name: &'static str,
+    /// What is computed of its raw values.
+    pub counter_type: CounterType,
     /// The unit of the formatted value: `%`, `seconds`, `bytes/s`, `1/s`, ...; empty for plain counts.
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Exponent of ten for charts.
-    pub(crate) scale: i32,
+    pub scale: i32,
     /// Where the value comes from, such as `/proc/stat: cpu`.
-    pub(crate) source: &'static str,
-    pub(crate) help: &'static str,
+    pub source: &'static str,
+    /// What the value means, in whole sentences.
+    pub help: &'static str,
     base: Option<u32>,
     time: Option<u32>,
     frequency: Option<u32>,
@@ -42,7 +53,8 @@ pub(crate) struct CounterRow {
 }
 
 impl CounterRow {
-    pub(crate) const fn new(
+    /// A row without companions.
+    pub const fn new(
         id: u32,
         name: &'static str,
         counter_type: CounterType,
@@ -67,20 +79,20 @@ impl CounterRow {
     }
 
     /// The base of another counter: its value is given with that counter's, and it is not shown by itself.
-    pub(crate) const fn companion(id: u32, name: &'static str, counter_type: CounterType) -> Self {
+    pub const fn companion(id: u32, name: &'static str, counter_type: CounterType) -> Self {
         let mut row = Self::new(id, name, counter_type, "", 0, "", "Not for display.");
         row.is_companion = true;
         row
     }
 
     /// The counter whose value divides this one's.
-    pub(crate) const fn base(mut self, id: u32) -> Self {
+    pub const fn base(mut self, id: u32) -> Self {
         self.base = Some(id);
         self
     }
 
     /// The counters that hold the clock of an elapsed time: its time, and its frequency.
-    pub(crate) const fn clock(mut self, time: u32, frequency: u32) -> Self {
+    pub const fn clock(mut self, time: u32, frequency: u32) -> Self {
         self.time = Some(time);
         self.frequency = Some(frequency);
         self
@@ -105,7 +117,7 @@ impl CounterRow {
 
 impl SetTable {
     /// The set with those of its counters that `has` says this machine can give. A companion is there with its counter.
-    pub(crate) fn info_of(&self, has: impl Fn(u32) -> bool) -> Arc<CounterSetInfo> {
+    pub fn info_of(&self, has: impl Fn(u32) -> bool) -> Arc<CounterSetInfo> {
         let mut info = CounterSetInfo::new(self.name, Guid::from_u128(self.guid), self.instance_type);
         info.provider_guid = PROVIDER;
         info.provider_name = "Tachograph system counters".into();
@@ -127,7 +139,7 @@ impl SetTable {
     }
 
     /// The set with all of its counters.
-    pub(crate) fn info(&self) -> Arc<CounterSetInfo> {
+    pub fn info(&self) -> Arc<CounterSetInfo> {
         self.info_of(|_| true)
     }
 }

@@ -8,8 +8,9 @@ use tachograph_perflib::{Failure, Moments, Row, Rows};
 use super::columns::ColumnSums;
 use super::frequency::Frequency;
 use super::idle_states::{CLASSES, IdleStates};
+use super::instances::{self, Order, ProcessorInstance, in_both_orders};
 use super::number_file::MOST_OPEN;
-use super::outputs::{Line, ORIGINS, OUTPUTS, Order, Origin, Output, SLOTS, Slot, lines};
+use super::outputs::{ORIGINS, OUTPUTS, Origin, Output, SLOTS, Slot};
 use super::times::{Processor, ProcessorTimes};
 use super::topology::Topology;
 use crate::Roots;
@@ -28,7 +29,8 @@ pub(super) struct Processors {
     round: u32,
     /// By node and number.
     members: Vec<Member>,
-    lines: [Vec<Line>; 2],
+    /// By order.
+    instances: [Vec<ProcessorInstance>; 2],
     /// By origin: when it was read.
     read_at: [Option<Moments>; ORIGINS],
     /// By origin: why it could not be read.
@@ -66,7 +68,7 @@ impl Processors {
             softirqs: ColumnSums::new(roots.proc.join("softirqs")),
             round: 0,
             members: Vec::new(),
-            lines: [Vec::new(), Vec::new()],
+            instances: [Vec::new(), Vec::new()],
             read_at: [None; ORIGINS],
             reasons: [const { None }; ORIGINS],
         }
@@ -111,16 +113,15 @@ impl Processors {
                 self.read_origin(output.origin, rows.at());
             }
         }
-        let lines = &self.lines[order as usize];
         let wants_all = rows.wants_all_instances();
-        for line in lines {
-            if !wants_all && !rows.wants_instance(line.key.full_name(), line.key.id()) {
+        for ProcessorInstance { key, members } in &self.instances[order as usize] {
+            if !wants_all && !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
             }
-            let mut row = rows.push(&line.key);
+            let mut row = rows.push(key);
             for output in OUTPUTS {
                 if row.wants(output.id) {
-                    self.set(&mut row, output, &line.members);
+                    self.set(&mut row, output, members);
                 }
             }
         }
@@ -250,8 +251,13 @@ impl Processors {
         let files: usize =
             kept_open.iter().map(|member| member.idle_states.files() + member.frequency.files()).sum();
         self.members = if files > MOST_OPEN { members(false) } else { kept_open };
-        let order: Vec<Processor> = order.into_iter().map(|(_, processor)| processor).collect();
-        self.lines = lines(&order, &self.topology, self.round);
+        let online = order.into_iter().map(|(_, Processor { number, generation, .. })| instances::Member {
+            number,
+            generation,
+            is_online: true,
+        });
+        // A total over others is another total.
+        self.instances = in_both_orders(&online.collect::<Vec<_>>(), &self.topology, self.round);
         // What was read of this moment belongs to the processors before.
         self.read_at = [None; ORIGINS];
     }

@@ -364,3 +364,49 @@ fn this_machine() {
         }
     }
 }
+
+/// For sets of other crates, whose sums go on while a processor is offline.
+#[test]
+fn instances_of_processors_that_go_and_come_back() {
+    let machine = Machine::new(&[
+        ("sys/devices/system/node/node0/cpulist", "0,2\n"),
+        ("sys/devices/system/node/node1/cpulist", "1,3\n"),
+    ]);
+    let mut instances = ProcessorInstances::default();
+    let told = |instances: &ProcessorInstances| -> Vec<(String, Vec<u32>)> {
+        let numbers =
+            |instance: &ProcessorInstance| instances.processors()[instance.members.clone()].to_vec();
+        let named = |instance: &ProcessorInstance| (instance.key.full_name().to_owned(), numbers(instance));
+        instances.instances().iter().map(named).collect()
+    };
+    let expected = |all: &[(&str, &[u32])]| -> Vec<(String, Vec<u32>)> {
+        all.iter().map(|(name, numbers)| ((*name).to_owned(), numbers.to_vec())).collect()
+    };
+    instances.update(&machine.roots, &[0, 1, 2]);
+    let before = [
+        ("_Total", &[0, 2, 1][..]),
+        ("0,_Total", &[0, 2]),
+        ("0,0", &[0]),
+        ("0,1", &[2]),
+        ("1,_Total", &[1]),
+        ("1,0", &[1]),
+    ];
+    assert_eq!(told(&instances), expected(&before));
+    let keys = |instances: &ProcessorInstances| -> Vec<Arc<tachograph_perflib::InstanceKey>> {
+        instances.instances().iter().map(|instance| Arc::clone(&instance.key)).collect()
+    };
+    let first = keys(&instances);
+    instances.update(&machine.roots, &[0, 1, 2]);
+    assert!(
+        keys(&instances).iter().zip(&first).all(|(now, before)| Arc::ptr_eq(now, before)),
+        "not made anew"
+    );
+
+    // Processor 1 is gone, and with it node 1; it stays part of the total. Processor 3 is new.
+    instances.update(&machine.roots, &[0, 2]);
+    let gone = [("_Total", &[0, 2, 1][..]), ("0,_Total", &[0, 2]), ("0,0", &[0]), ("0,1", &[2])];
+    assert_eq!(told(&instances), expected(&gone));
+    instances.update(&machine.roots, &[0, 1, 2, 3]);
+    assert_eq!(told(&instances)[0], ("_Total".into(), vec![0, 2, 1, 3]));
+    assert_eq!(keys(&instances)[..6], first, "the same instances as before");
+}

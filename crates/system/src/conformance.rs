@@ -1,0 +1,314 @@
+//! What holds for the tables of counter sets of every crate: frozen ids, registrations that are valid, counters that are
+//! described, and the page that lists them. For tests; with the feature `conformance`, also for those of crates above.
+//!
+//! Where `TACHO_UPDATE` is set, new counters are added to the file of frozen ones, and the page is written anew.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::Guid;
+use tachograph_perflib::registration::{CounterInfo, counter_of};
+
+use crate::table::SetTable;
+
+/// Counters that people use on Windows, as Windows has them.
+const WINDOWS_NAMES: &str = include_str!("windows_names.tsv");
+
+fn is_update() -> bool {
+    std::env::var_os("TACHO_UPDATE").is_some()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn type_name(counter_type: CounterType) -> String {
+    counter_type.name().map_or_else(|| format!("{:#010x}", counter_type.0), str::to_owned)
+}
+
+/// The counters of a set, companions included.
+fn counters(set: &SetTable) -> Vec<CounterInfo> {
+    set.info().counters.clone()
+}
+
+/// A line of `frozen.tsv`: set, id, and the line's text.
+fn frozen_line(set: &SetTable, counter: &CounterInfo) -> (String, u32, String) {
+    let guid = Guid::from_u128(set.guid);
+    let kind = type_name(counter.counter_type);
+    let line = format!("{guid}\t{}\t{}\t{}\t{kind}", set.name, counter.id, counter.name);
+    (set.name.to_owned(), counter.id, line)
+}
+
+/// GUIDs, ids, names and types are those in this file.
+///
+/// # Panics
+///
+/// When they are not.
+pub fn check_frozen(sets: &[&SetTable], file: &Path) {
+    let in_tables: Vec<_> = sets
+        .iter()
+        .flat_map(|set| counters(set).into_iter().map(move |counter| frozen_line(set, &counter)))
+        .collect();
+    let lines: HashSet<&str> = in_tables.iter().map(|(_, _, line)| line.as_str()).collect();
+    let text = read(file);
+    let frozen: Vec<&str> = text.lines().collect();
+
+    let broken: Vec<&&str> = frozen.iter().filter(|line| !lines.contains(**line)).collect();
+    assert!(
+        broken.is_empty(),
+        "GUIDs, ids, names and types of counters are frozen: logs and consumers rely on them. Restore in the tables:\n{broken:#?}"
+    );
+
+    let frozen: HashSet<&str> = frozen.into_iter().collect();
+    let new: Vec<_> = in_tables.iter().filter(|(_, _, line)| !frozen.contains(line.as_str())).collect();
+    if is_update() {
+        // Everything that was there is still there: checked above.
+        let mut sorted = in_tables.clone();
+        sorted.sort();
+        let text = sorted.iter().fold(String::new(), |text, (_, _, line)| text + line + "\n");
+        fs::write(file, text).expect("written");
+    } else {
+        let file = file.display();
+        assert!(new.is_empty(), "new counters; this test adds them to {file} with TACHO_UPDATE=1:\n{new:#?}");
+    }
+}
+
+/// Every set can be registered and says what it and its instances are.
+///
+/// # Panics
+///
+/// When one cannot, or does not.
+pub fn check_registrations(sets: &[&SetTable]) {
+    for set in sets {
+        assert_eq!(set.info().check(), Ok(()), "{}", set.name);
+        assert!(!set.help.is_empty(), "{}", set.name);
+        assert_eq!(
+            set.info().has_instances(),
+            !set.instances.is_empty(),
+            "{}: what its instances are",
+            set.name
+        );
+    }
+}
+
+/// No GUID, name or id is there twice.
+///
+/// # Panics
+///
+/// When one is.
+pub fn check_unique(sets: &[&SetTable]) {
+    let mut guids = HashMap::new();
+    let mut names = HashSet::new();
+    for set in sets {
+        let other = guids.insert(set.guid, set.name);
+        assert_eq!(other, None, "the GUID of {} is taken", set.name);
+        assert!(names.insert(set.name.to_lowercase()), "{} is there twice", set.name);
+        let (mut ids, mut names) = (HashSet::new(), HashSet::new());
+        for counter in counters(set) {
+            let (set, id, name) = (set.name, counter.id, &counter.name);
+            assert!(ids.insert(id), "{set}: id {id} is there twice");
+            assert!(names.insert(name.to_lowercase()), "{set}: {name} is there twice");
+            assert!(id < 200, "{set}: id {id}: ids are to be dense");
+        }
+    }
+}
+
+/// Every counter says what it means, where it comes from, and the unit that its type and name say.
+///
+/// # Panics
+///
+/// When one does not.
+pub fn check_descriptions(sets: &[&SetTable]) {
+    let mut faults = String::new();
+    for set in sets {
+        for counter in counters(set).iter().filter(|counter| counter.is_displayable()) {
+            let (set, name) = (set.name, &counter.name);
+            for (what, text) in [("source", &counter.source), ("help", &counter.help)] {
+                if text.trim().is_empty() {
+                    let _ = writeln!(faults, "{set}\\{name}: no {what}");
+                }
+            }
+            if !counter.help.ends_with(['.', ')']) {
+                let _ = writeln!(faults, "{set}\\{name}: the help is no sentence: {}", counter.help);
+            }
+            // Where type and name say a unit, the table says the same; where they say none (Working Set) or only 1/s,
+            // it may say more.
+            let said = counter_of(counter).unit();
+            let exact = ["%", "seconds", "bytes", "bytes/s"];
+            if exact.contains(&&*said) && *said != *counter.unit {
+                let _ = writeln!(
+                    faults,
+                    "{set}\\{name}: unit '{}', but its type and name say '{said}'",
+                    counter.unit
+                );
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// Every companion is one of a counter.
+///
+/// # Panics
+///
+/// When one is not.
+pub fn check_companions(sets: &[&SetTable]) {
+    for set in sets {
+        let all = counters(set);
+        for companion in all.iter().filter(|counter| !counter.is_displayable()) {
+            let is_used = all.iter().any(|counter| counter.companions().any(|id| id == companion.id));
+            assert!(is_used, "{}: {} is the base of no counter", set.name, companion.name);
+        }
+    }
+}
+
+/// The page that lists all counters says what the tables say.
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_page(sets: &[&SetTable], file: &Path) {
+    let page = page(sets);
+    if is_update() {
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::write(file, page).expect("written");
+    } else {
+        assert!(
+            read(file) == page,
+            "{} is not what the tables say; this test writes it anew with TACHO_UPDATE=1",
+            file.display()
+        );
+    }
+}
+
+/// Counters that have names of Windows have Windows' types and scales, and none that people use is missing without a
+/// reason.
+///
+/// # Panics
+///
+/// When one has others, or is missing.
+pub fn check_windows_names(sets: &[&SetTable]) {
+    let all: BTreeMap<(String, String), CounterInfo> = sets
+        .iter()
+        .flat_map(|set| counters(set).into_iter().map(move |counter| (set.name, counter)))
+        .map(|(set, counter)| ((set.to_owned(), counter.name.to_string()), counter))
+        .collect();
+    let mut faults = String::new();
+    for WindowsName { set, counter, kind, scale, absent } in windows_names(WINDOWS_NAMES) {
+        match (all.get(&(set.to_owned(), counter.to_owned())), absent) {
+            (None, "") => {
+                let _ = writeln!(
+                    faults,
+                    "{set}\\{counter} is missing: add it, or say why Linux cannot answer it"
+                );
+            }
+            (None, _) => {}
+            (Some(_), reason) if !reason.is_empty() => {
+                let _ = writeln!(faults, "{set}\\{counter} is there, but the list says: {reason}");
+            }
+            (Some(info), _) => {
+                let ours = type_name(info.counter_type);
+                if !kind.is_empty() && ours != kind {
+                    let _ = writeln!(faults, "{set}\\{counter} is of type {ours}, on Windows {kind}");
+                }
+                if !scale.is_empty() && info.default_scale.to_string() != scale {
+                    let _ = writeln!(
+                        faults,
+                        "{set}\\{counter} has scale {}, on Windows {scale}",
+                        info.default_scale
+                    );
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// A line of `windows_names.tsv`: a counter that people use on Windows, as Windows has it.
+struct WindowsName<'a> {
+    set: &'a str,
+    counter: &'a str,
+    /// Empty where no source tells it.
+    kind: &'a str,
+    scale: &'a str,
+    /// Why this system has no such counter; empty where it has.
+    absent: &'a str,
+}
+
+fn windows_names(text: &str) -> Vec<WindowsName<'_>> {
+    let line = |line| {
+        let mut words = str::split(line, '\t');
+        let mut word = || words.next().unwrap_or_default();
+        WindowsName { set: word(), counter: word(), kind: word(), scale: word(), absent: word() }
+    };
+    text.lines().skip(1).map(line).collect()
+}
+
+/// `docs/counters.md`.
+fn page(sets: &[&SetTable]) -> String {
+    let mut page = String::from(
+        "# Counters of this machine\n\n\
+         Made from the tables of `crates/system` and `crates/cpi`; do not edit. To write it anew:\n\
+         `TACHO_UPDATE=1 cargo test -p tachograph-cpi tables_tests`.\n\n\
+         Where Linux has what a Windows counter means, the counter has Windows' set, name and type. What a machine does not\n\
+         have at all is absent from its list of counters; what cannot be read at a moment is an error of that counter with its\n\
+         reason, never 0. GUIDs and ids are frozen.\n\n\
+         Scale is an exponent of ten for charts and changes no value. Counters that only divide others (bases) are not listed.\n\n",
+    );
+    for set in sets {
+        let count = counters(set).iter().filter(|counter| counter.is_displayable()).count();
+        let plural = if count == 1 { "" } else { "s" };
+        let _ = writeln!(page, "- [{}](#{}): {count} counter{plural}", set.name, anchor(set.name));
+    }
+    let _ = writeln!(page, "- [{ABSENT}](#{})", anchor(ABSENT));
+    for set in sets {
+        let _ = writeln!(page, "\n## {}\n\n{}\n", set.name, set.help);
+        let _ = writeln!(page, "- GUID: `{}`", Guid::from_u128(set.guid));
+        let instances = if set.instances.is_empty() { "none" } else { set.instances };
+        let _ = writeln!(page, "- Instances: {instances}");
+        if !set.total.is_empty() {
+            let _ = writeln!(page, "- `_Total`: {}", set.total);
+        } else if !set.instances.is_empty() {
+            let _ = writeln!(page, "- `_Total`: none");
+        }
+        page.push_str("\n| id | counter | type | unit | scale | source | help |\n");
+        page.push_str("| ---: | --- | --- | --- | ---: | --- | --- |\n");
+        for counter in counters(set).iter().filter(|counter| counter.is_displayable()) {
+            let unit =
+                if counter.unit.is_empty() { String::new() } else { format!("`{}`", cell(&counter.unit)) };
+            let _ = writeln!(
+                page,
+                "| {} | `{}` | `{}` | {unit} | {} | `{}` | {} |",
+                counter.id,
+                cell(&counter.name),
+                type_name(counter.counter_type),
+                counter.default_scale,
+                cell(&counter.source).replace('`', ""),
+                cell(&counter.help),
+            );
+        }
+    }
+    let _ = writeln!(
+        page,
+        "\n## {ABSENT}\n\nCounters that people use on Windows and that Linux cannot answer.\n"
+    );
+    page.push_str("| set | counter | why |\n| --- | --- | --- |\n");
+    for name in windows_names(WINDOWS_NAMES).iter().filter(|name| !name.absent.is_empty()) {
+        let _ = writeln!(page, "| {} | `{}` | {} |", name.set, cell(name.counter), cell(name.absent));
+    }
+    page
+}
+
+const ABSENT: &str = "What Windows has and Linux has not";
+
+/// The anchor of a heading, as readers of Markdown make it.
+fn anchor(heading: &str) -> String {
+    heading.to_lowercase().replace(' ', "-")
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
