@@ -1,0 +1,98 @@
+//! The counters of `Processor CPI`.
+
+use tachograph_counters::CounterType as T;
+use tachograph_perflib::registration::InstanceType;
+use tachograph_system::table::{CounterRow as Row, SetTable};
+
+pub(super) const CPI: u32 = 1;
+pub(super) const CPI_WHILE_BUSY: u32 = 2;
+pub(super) const CORE_CPI: u32 = 3;
+pub(super) const INSTRUCTIONS: u32 = 4;
+pub(super) const CORE_CYCLES: u32 = 5;
+pub(super) const RUNNING: u32 = 6;
+const INSTRUCTIONS_BASE: u32 = 7;
+const BUSY_BASE: u32 = 8;
+const ENABLED_BASE: u32 = 9;
+
+/// What has a value of its own.
+pub(super) const SHOWN: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
+
+/// The set. The name is not one of Windows', so the ids are dense.
+pub(super) const PROCESSOR_CPI: SetTable = SetTable {
+    name: "Processor CPI",
+    guid: 0x3723d365_8949_58a1_90a0_8f2f9ca64136,
+    instance_type: InstanceType::Multiple,
+    help: "How many cycles an instruction takes on each processor, by NUMA node, from the hardware's counters.",
+    instances: "As those of Processor Information: _Total, then for each NUMA node with processors \"node,_Total\" and \
+        \"node,index\". An offline processor has no instance.",
+    total: "The sums over the processors, so that every ratio is one of sums.",
+    counters: &[
+        Row::new(
+            CPI,
+            "Cycles Per Instruction",
+            T::AVERAGE_BULK,
+            "cycles",
+            0,
+            "perf_event: elapsed cycles by instructions",
+            "Elapsed cycles per instruction, idle time included: an idle machine has a high value. Elapsed cycles go on in \
+             idle and do not follow the core's frequency: those of the time stamp counter on x86, elsewhere made of the cycle \
+             counter.",
+        )
+        .base(INSTRUCTIONS_BASE),
+        Row::new(
+            CPI_WHILE_BUSY,
+            "Cycles Per Instruction While Busy",
+            T::AVERAGE_BULK,
+            "cycles",
+            0,
+            "perf_event: elapsed cycles by instructions; busy share",
+            "Elapsed cycles scaled to the busy share of the processor, per instruction. Where only /proc/stat tells the busy \
+             share, it is known in steps of 10 ms, and the value lags behind by up to one.",
+        )
+        .base(BUSY_BASE),
+        Row::new(
+            CORE_CPI,
+            "Core Cycles Per Instruction",
+            T::AVERAGE_BULK,
+            "cycles",
+            0,
+            "perf_event: PERF_COUNT_HW_CPU_CYCLES by PERF_COUNT_HW_INSTRUCTIONS",
+            "Cycles of the core's own clock per instruction: what perf stat counts. Whether they stand still in idle, as on \
+             x86, is up to the hardware.",
+        )
+        .base(INSTRUCTIONS_BASE),
+        Row::new(
+            INSTRUCTIONS,
+            "Instructions/sec",
+            T::BULK_COUNT,
+            "1/s",
+            -7,
+            "perf_event: PERF_COUNT_HW_INSTRUCTIONS",
+            "Instructions executed, those of the kernel included.",
+        ),
+        Row::new(
+            CORE_CYCLES,
+            "Cycles/sec",
+            T::BULK_COUNT,
+            "1/s",
+            -7,
+            "perf_event: PERF_COUNT_HW_CPU_CYCLES",
+            "Cycles of the core's own clock. Where they stand still in idle, as on x86, divided by the busy share it is the \
+             frequency while busy.",
+        ),
+        Row::new(
+            RUNNING,
+            "% Counter Running Time",
+            T::SAMPLE_FRACTION,
+            "%",
+            0,
+            "perf_event: time_running by time_enabled",
+            "Share of the time for which the counters ran. Below 100, others had the hardware in turns, and counts are scaled \
+             up from what was seen.",
+        )
+        .base(ENABLED_BASE),
+        Row::companion(INSTRUCTIONS_BASE, "Instructions Base", T::AVERAGE_BASE),
+        Row::companion(BUSY_BASE, "Instructions While Busy Base", T::AVERAGE_BASE),
+        Row::companion(ENABLED_BASE, "Counter Enabled Time Base", T::SAMPLE_BASE),
+    ],
+};

@@ -1,0 +1,42 @@
+//! What holds for the tables of this crate, and the page that lists the counters of all crates.
+//!
+//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi tables_tests` adds new counters to `frozen.tsv` and writes
+//! `docs/counters.md` anew.
+
+use std::path::{Path, PathBuf};
+
+use tachograph_system::conformance;
+use tachograph_system::table::SetTable;
+
+use super::TABLES;
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The tables of this machine, this crate's last.
+fn all() -> Vec<&'static SetTable> {
+    tachograph_system::tables().chain(TABLES.iter().copied()).collect()
+}
+
+#[test]
+fn frozen() {
+    conformance::check_frozen(TABLES, &path("src/counters/frozen.tsv"));
+}
+
+#[test]
+fn registrations_are_valid() {
+    conformance::check_registrations(TABLES);
+    conformance::check_companions(TABLES);
+    conformance::check_descriptions(TABLES);
+}
+
+#[test]
+fn nothing_is_there_twice() {
+    conformance::check_unique(&all());
+}
+
+#[test]
+fn the_page_is_up_to_date() {
+    conformance::check_page(&all(), &path("../../docs/counters.md"));
+}

@@ -1,0 +1,172 @@
+//! From what the kernel answered to an error with its cause and the way out.
+
+use rustix::io::Errno;
+
+use crate::event::{Event, Target};
+use crate::group::{ReadFailure, Refusal};
+use crate::kernel::Kernel;
+use crate::{Error, ErrorKind};
+
+/// What was asked for, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) target: Target,
+    pub(crate) user_only: bool,
+    /// How many processors there are to be counted.
+    pub(crate) processors: usize,
+}
+
+/// The error of a group that could not be opened.
+pub(crate) fn refused(kernel: &dyn Kernel, refusal: Refusal, asked: Asked) -> Error {
+    let Refusal { event, errno } = refusal;
+    let whom = whom(asked.target);
+    let (kind, message) = match errno {
+        Errno::NOENT => not_there(kernel, event),
+        Errno::ACCESS => (ErrorKind::AccessDenied, access(kernel, asked)),
+        Errno::PERM => (
+            ErrorKind::Blocked,
+            format!(
+                "counting {whom} is blocked (EPERM), by the seccomp profile of a container or by the kernel's lockdown; \
+                 start a container with CAP_PERFMON and a seccomp profile that lets perf_event_open through"
+            ),
+        ),
+        Errno::NOSYS => (
+            ErrorKind::NoSystemCall,
+            "there is no system call perf_event_open here (ENOSYS): the kernel was built without performance events, or a \
+             container's seccomp profile hides it; start the container with a profile that lets it through"
+                .to_owned(),
+        ),
+        Errno::OPNOTSUPP => (
+            ErrorKind::NotSupported,
+            format!("the performance monitoring unit cannot count {event} of {whom} in this way (EOPNOTSUPP)"),
+        ),
+        Errno::INVAL => (
+            ErrorKind::Refused,
+            format!(
+                "the kernel refuses to count {event} of {whom} (EINVAL): no such processor, or too few counters for a \
+                 group of two"
+            ),
+        ),
+        Errno::NODEV | Errno::NXIO => (
+            ErrorKind::ProcessorOffline,
+            format!("{whom} is offline (ENODEV); it is left out until it is online"),
+        ),
+        Errno::SRCH => (ErrorKind::NoSuchThread, format!("there is no {whom} any more (ESRCH)")),
+        Errno::MFILE | Errno::NFILE => (ErrorKind::TooManyFiles, files(kernel, asked, errno)),
+        Errno::BUSY => (
+            ErrorKind::Busy,
+            "another program holds the hardware counters exclusively (EBUSY); try again when it has ended"
+                .to_owned(),
+        ),
+        Errno::NOMEM => (ErrorKind::OutOfMemory, format!("no memory to count {whom} (ENOMEM)")),
+        Errno::NOSPC => (
+            ErrorKind::AllCountersInUse,
+            "all counters of the hardware are in use (ENOSPC); try again when another program has ended".to_owned(),
+        ),
+        other => (ErrorKind::System, format!("{event} of {whom} cannot be counted: {other}")),
+    };
+    Error::new(kind, message)
+}
+
+/// The error of a group that could not be read.
+pub(crate) fn unreadable(failure: ReadFailure, target: Target) -> Error {
+    let whom = whom(target);
+    match failure {
+        ReadFailure::NotScheduled => Error::new(
+            ErrorKind::AllCountersInUse,
+            format!("the counters of {whom} could not be scheduled: all counters of the hardware are in use"),
+        ),
+        ReadFailure::Errno(errno) => {
+            Error::new(ErrorKind::System, format!("the counters of {whom} cannot be read: {errno}"))
+        }
+    }
+}
+
+/// The error of counters that had no turn in an interval.
+pub(crate) fn never_ran(enabled_ns: u64) -> Error {
+    let milliseconds = enabled_ns as f64 / 1e6;
+    Error::new(
+        ErrorKind::NeverRan,
+        format!(
+            "the counters never ran in this interval of {milliseconds:.3} ms, since others had the hardware in turns: \
+             measure longer (10 ms and more), or end other programs that count"
+        ),
+    )
+}
+
+fn whom(target: Target) -> String {
+    match target {
+        Target::Thread(None) => "this thread".to_owned(),
+        Target::Thread(Some(thread)) => format!("thread {thread}"),
+        Target::Processor(number) => format!("processor {number}"),
+    }
+}
+
+fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
+    let in_virtual_machine = kernel.is_virtual();
+    let kind = ErrorKind::EventNotSupported { in_virtual_machine };
+    if !kernel.core_units().is_empty() && event != Event::CYCLES.name {
+        return (
+            kind,
+            format!(
+                "this machine's performance monitoring unit does not count {event}, which CPI needs; only CPU \
+                 utilization can be shown"
+            ),
+        );
+    }
+    let why = if in_virtual_machine {
+        "no performance monitoring unit, which this virtual machine is not given"
+    } else {
+        "no performance monitoring unit; usual in virtual machines"
+    };
+    (
+        kind,
+        format!(
+            "this machine offers no hardware counter for {event} ({why}); only CPU utilization can be shown"
+        ),
+    )
+}
+
+fn access(kernel: &dyn Kernel, asked: Asked) -> String {
+    let whom = whom(asked.target);
+    let needed = match asked.target {
+        Target::Processor(_) => 0,
+        Target::Thread(_) if asked.user_only => 2,
+        Target::Thread(_) => 1,
+    };
+    let Some(value) = kernel.setting("perf_event_paranoid") else {
+        return format!("counting {whom} is not permitted (EACCES); run as root, or with CAP_PERFMON");
+    };
+    if value <= needed {
+        // The setting is not what is in the way.
+        return format!(
+            "counting {whom} is not permitted (EACCES), since it belongs to another user; run as root, or with CAP_PERFMON"
+        );
+    }
+    let what = match asked.target {
+        Target::Processor(_) => "counting whole processors",
+        Target::Thread(_) if asked.user_only => "counting at all",
+        Target::Thread(_) => "counting the kernel's work",
+    };
+    format!(
+        "kernel.perf_event_paranoid is {value}, which forbids {what} to users without privilege (EACCES); run as root, or \
+         'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid={needed}'"
+    )
+}
+
+fn files(kernel: &dyn Kernel, asked: Asked, errno: Errno) -> String {
+    let needed = asked.processors.max(1) * 2;
+    match kernel.file_limit().filter(|_| errno == Errno::MFILE) {
+        Some(limit) => format!(
+            "too many open files (EMFILE): counting takes {needed} of them, 2 per processor, beside those open already, and the \
+             limit is {limit}; raise it with 'ulimit -n'"
+        ),
+        None => format!(
+            "too many open files in the whole system (ENFILE): counting takes {needed} of them, 2 per processor; raise \
+             fs.file-max"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

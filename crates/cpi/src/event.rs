@@ -1,0 +1,93 @@
+//! What a counter counts, before it is the kernel's structure.
+
+/// An event, as `perf_event_attr` describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// What it is called in messages.
+    pub(crate) name: &'static str,
+    /// The type: hardware, software, or that of a performance monitoring unit in sysfs.
+    pub(crate) kind: u32,
+    pub(crate) config: u64,
+    pub(crate) config1: u64,
+    /// Leave out the kernel's work, and the hypervisor's where the hardware tells it apart.
+    pub(crate) excluded: Excluded,
+    /// Count in threads and processes that the counted ones start, too.
+    pub(crate) inherit: bool,
+    /// Wait for an exec.
+    pub(crate) from_exec: bool,
+}
+
+/// What is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) enum Excluded {
+    #[default]
+    Nothing,
+    /// The kernel.
+    Kernel,
+    /// The kernel and the hypervisor.
+    KernelAndHypervisor,
+}
+
+/// Whom a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The calling thread, or another one.
+    Thread(Option<u32>),
+    /// Everything on a processor.
+    Processor(u32),
+}
+
+/// Bits of `config1` of arm64's units: reading from user space.
+pub(crate) const ARM_USER_ACCESS: u64 = 0b10;
+
+impl Event {
+    const fn new(name: &'static str, kind: u32, config: u64) -> Self {
+        let excluded = Excluded::Nothing;
+        Self { name, kind, config, config1: 0, excluded, inherit: false, from_exec: false }
+    }
+
+    pub(crate) const CYCLES: Self = Self::new("cycles", HARDWARE, 0);
+    pub(crate) const INSTRUCTIONS: Self = Self::new("instructions", HARDWARE, 1);
+    /// Cycles at the rate of the time stamp counter while not halted.
+    pub(crate) const REFERENCE_CYCLES: Self = Self::new("ref-cycles", HARDWARE, 9);
+    pub(crate) const TASK_CLOCK: Self = Self::new("task-clock", SOFTWARE, 1);
+    pub(crate) const CPU_CLOCK: Self = Self::new("cpu-clock", SOFTWARE, 0);
+    pub(crate) const PAGE_FAULTS: Self = Self::new("page-faults", SOFTWARE, 2);
+
+    /// An event of a unit that sysfs describes.
+    pub(crate) const fn of_unit(name: &'static str, kind: u32, config: u64) -> Self {
+        Self::new(name, kind, config)
+    }
+
+    /// This generic hardware event, of the unit of this type (Linux 5.14).
+    pub(crate) const fn on_unit(mut self, unit: u32) -> Self {
+        self.config |= (unit as u64) << 32;
+        self
+    }
+}
+
+/// `PERF_TYPE_HARDWARE`.
+pub(crate) const HARDWARE: u32 = 0;
+/// `PERF_TYPE_SOFTWARE`.
+const SOFTWARE: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use perf_event_open_sys::bindings;
+
+    use super::Event;
+
+    #[test]
+    fn numbers_are_the_kernels() {
+        for (event, kind, config) in [
+            (Event::CYCLES, bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_CPU_CYCLES),
+            (Event::INSTRUCTIONS, bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_INSTRUCTIONS),
+            (Event::REFERENCE_CYCLES, bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_REF_CPU_CYCLES),
+            (Event::TASK_CLOCK, bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_TASK_CLOCK),
+            (Event::CPU_CLOCK, bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_CPU_CLOCK),
+            (Event::PAGE_FAULTS, bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_PAGE_FAULTS),
+        ] {
+            assert_eq!((event.kind, event.config), (kind, u64::from(config)), "{}", event.name);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! A group of counters: cycles, instructions, and perhaps a third; scheduled whole or not at all.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::event::{ARM_USER_ACCESS, Event, Excluded, HARDWARE, Target};
+use crate::kernel::{GROUP_WORDS, Kernel};
+use crate::user_read::{TickRate, UserPage};
+
+/// What a group is to count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) cycles: Event,
+    pub(crate) instructions: Event,
+    /// Reference cycles while running, where the machine has an event for them. A group does without where it is refused.
+    pub(crate) third: Option<Event>,
+    /// Whether the counters may be read without the kernel, by the thread that they belong to.
+    pub(crate) user_reads: bool,
+}
+
+/// A group that counts.
+#[derive(Debug)]
+pub(crate) struct Group {
+    kernel: Arc<dyn Kernel>,
+    leader: OwnedFd,
+    _instructions: OwnedFd,
+    third: Third,
+    /// Of cycles and instructions.
+    pages: Option<[UserPage; 2]>,
+    pub(crate) excluded: Excluded,
+}
+
+/// Where the third number of a group comes from.
+#[derive(Debug)]
+enum Third {
+    /// There is none.
+    None,
+    /// A counter.
+    Counter { _counter: OwnedFd },
+    /// The time for which the group ran, in ticks of the clock: what a counter of those ticks would tell, where the
+    /// counters are read without the kernel.
+    RunningTime(TickRate),
+}
+
+/// What a group had counted at a moment, since it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Reading {
+    pub(crate) enabled_ns: u64,
+    pub(crate) running_ns: u64,
+    pub(crate) cycles: u64,
+    pub(crate) instructions: u64,
+    pub(crate) third: u64,
+}
+
+/// Why a group could not be opened: at which event, and what the kernel answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) event: &'static str,
+    pub(crate) errno: Errno,
+}
+
+/// Why a group could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadFailure {
+    /// The kernel's answer.
+    Errno(Errno),
+    /// The group is in error: it could not be scheduled.
+    NotScheduled,
+}
+
+impl Group {
+    /// Opens a group. What the hardware cannot leave out is counted too: see [`Group::excluded`].
+    ///
+    /// # Errors
+    ///
+    /// The first answer of the kernel that there is no way around.
+    pub(crate) fn open(
+        kernel: &Arc<dyn Kernel>,
+        plan: &Plan,
+        target: Target,
+        excluded: Excluded,
+    ) -> Result<Self, Refusal> {
+        // An excluded mode that the hardware cannot filter is EOPNOTSUPP, or EINVAL.
+        let fewer: &[Excluded] = match excluded {
+            Excluded::Nothing => &[Excluded::Nothing],
+            Excluded::Kernel => &[Excluded::Kernel, Excluded::Nothing],
+            Excluded::KernelAndHypervisor => {
+                &[Excluded::KernelAndHypervisor, Excluded::Kernel, Excluded::Nothing]
+            }
+        };
+        let mut first = None;
+        for &excluded in fewer {
+            match Self::open_excluding(kernel, plan, target, excluded) {
+                Ok(group) => return Ok(group),
+                Err(refusal) => {
+                    let first = *first.get_or_insert(refusal);
+                    if !matches!(refusal.errno, Errno::OPNOTSUPP | Errno::INVAL) {
+                        return Err(first);
+                    }
+                }
+            }
+        }
+        Err(first.unwrap_or(Refusal { event: plan.cycles.name, errno: Errno::INVAL }))
+    }
+
+    fn open_excluding(
+        kernel: &Arc<dyn Kernel>,
+        plan: &Plan,
+        target: Target,
+        excluded: Excluded,
+    ) -> Result<Self, Refusal> {
+        let open = |event: Event, leader: Option<&OwnedFd>| {
+            let event = Event { excluded, ..event };
+            open_with_more_files(kernel, &event, target, leader)
+        };
+        let open_for_user = |event: Event, leader: Option<&OwnedFd>| {
+            // Units that do not know the bit refuse it.
+            if plan.user_reads && cfg!(target_arch = "aarch64") {
+                let with_access = Event { config1: event.config1 | ARM_USER_ACCESS, ..event };
+                if let Ok(counter) = open(with_access, leader) {
+                    return Ok(counter);
+                }
+            }
+            open(event, leader)
+        };
+        let leader = open_for_user(plan.cycles, None)?;
+        let instructions = open_for_user(plan.instructions, Some(&leader))?;
+        let map = |counter: &OwnedFd| plan.user_reads.then(|| kernel.map(counter.as_fd())).flatten();
+        let pages = map(&leader).and_then(|cycles| Some([cycles, map(&instructions)?]));
+        let third = match (plan.third, &pages) {
+            (None, _) => Third::None,
+            (Some(_), Some([page, _])) => page.tick_rate().map_or(Third::None, Third::RunningTime),
+            (Some(event), None) => {
+                // Events of the time stamp counter know of no kernel or user.
+                let excluded = if event.kind == HARDWARE { excluded } else { Excluded::Nothing };
+                let event = Event { excluded, ..event };
+                let counter = open_with_more_files(kernel, &event, target, Some(&leader));
+                counter.map_or(Third::None, |counter| Third::Counter { _counter: counter })
+            }
+        };
+        if !plan.cycles.from_exec {
+            let enabled = kernel.enable(leader.as_fd());
+            enabled.map_err(|errno| Refusal { event: plan.cycles.name, errno })?;
+        }
+        Ok(Self { kernel: Arc::clone(kernel), leader, _instructions: instructions, third, pages, excluded })
+    }
+
+    /// Whether there is a third number.
+    pub(crate) fn has_third(&self) -> bool {
+        !matches!(self.third, Third::None)
+    }
+
+    /// Whether there are pages to read the counters without the kernel.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
+    /// What has been counted so far, asked of the kernel.
+    #[inline]
+    pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
+        let mut words = [0; GROUP_WORDS];
+        let count = self.kernel.read(self.leader.as_fd(), &mut words).map_err(ReadFailure::Errno)?;
+        let [_, enabled_ns, running_ns, cycles, instructions, third] = words;
+        // A group in error reads as an end of file.
+        if count < 5 {
+            return Err(ReadFailure::NotScheduled);
+        }
+        let third = match &self.third {
+            Third::RunningTime(rate) => rate.ticks(running_ns),
+            Third::None | Third::Counter { .. } => third,
+        };
+        Ok(Reading { enabled_ns, running_ns, cycles, instructions, third })
+    }
+
+    /// As [`read`](Self::read), by the thread that the counters belong to: without the kernel where that can be done.
+    #[inline]
+    pub(crate) fn read_own(&self) -> Result<Reading, ReadFailure> {
+        if let Some(reading) = self.read_pages() {
+            return Ok(reading);
+        }
+        self.read()
+    }
+
+    #[inline]
+    fn read_pages(&self) -> Option<Reading> {
+        let [cycles, instructions] = self.pages.as_ref()?;
+        let cycles = cycles.read()?;
+        let instructions = instructions.read()?;
+        Some(Reading {
+            enabled_ns: instructions.enabled_ns,
+            running_ns: instructions.running_ns,
+            cycles: cycles.count,
+            instructions: instructions.count,
+            third: match &self.third {
+                Third::RunningTime(rate) => rate.ticks(instructions.running_ns),
+                Third::None | Third::Counter { .. } => 0,
+            },
+        })
+    }
+}
+
+/// Opens a counter; where the limit of open files is in the way, raises it first.
+fn open_with_more_files(
+    kernel: &Arc<dyn Kernel>,
+    event: &Event,
+    target: Target,
+    leader: Option<&OwnedFd>,
+) -> Result<OwnedFd, Refusal> {
+    let open = || kernel.open(event, target, leader.map(|leader| leader.as_fd()));
+    let opened = match open() {
+        Err(Errno::MFILE) if kernel.raise_file_limit() => open(),
+        opened => opened,
+    };
+    opened.map_err(|errno| Refusal { event: event.name, errno })
+}
+
+impl Reading {
+    /// Adds another group's: counts of cores of another kind. The time wanted is the same for both, and each ran while
+    /// the other could not.
+    pub(crate) fn add_kind(&mut self, other: &Self) {
+        self.enabled_ns = self.enabled_ns.max(other.enabled_ns);
+        self.running_ns += other.running_ns;
+        self.cycles += other.cycles;
+        self.instructions += other.instructions;
+        self.third += other.third;
+    }
+
+    /// Adds another target's.
+    pub(crate) fn add_target(&mut self, other: &Self) {
+        let enabled_ns = self.enabled_ns + other.enabled_ns;
+        self.add_kind(other);
+        self.enabled_ns = enabled_ns;
+    }
+
+    /// What was counted since an earlier reading, scaled to the whole time where others had the hardware in turns; `None`
+    /// where the group never ran, though it was wanted.
+    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
+        let enabled_ns = self.enabled_ns.saturating_sub(earlier.enabled_ns);
+        let running_ns = self.running_ns.saturating_sub(earlier.running_ns);
+        if running_ns == 0 && enabled_ns > 0 {
+            return None;
+        }
+        let scaled = |now: u64, then: u64| scale(now.saturating_sub(then), enabled_ns, running_ns);
+        Some(Self {
+            enabled_ns,
+            running_ns,
+            cycles: scaled(self.cycles, earlier.cycles),
+            instructions: scaled(self.instructions, earlier.instructions),
+            third: scaled(self.third, earlier.third),
+        })
+    }
+}
+
+/// `count * enabled / running`, rounded to the nearest, where it did not run all the time.
+fn scale(count: u64, enabled_ns: u64, running_ns: u64) -> u64 {
+    if running_ns >= enabled_ns || running_ns == 0 {
+        return count;
+    }
+    let scaled =
+        (u128::from(count) * u128::from(enabled_ns) + u128::from(running_ns / 2)) / u128::from(running_ns);
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn reading(enabled_ns: u64, running_ns: u64, count: u64) -> Reading {
+        Reading { enabled_ns, running_ns, cycles: count, instructions: 2 * count, third: 3 * count }
+    }
+
+    #[test]
+    fn differences_are_scaled_not_values() {
+        let start = reading(1000, 1000, 500);
+        let end = reading(3000, 2000, 1500);
+        let since = end.since(&start).expect("it ran");
+        // 1000 in half of the time.
+        assert_eq!((since.cycles, since.instructions, since.third), (2000, 4000, 6000));
+        assert_eq!((since.enabled_ns, since.running_ns), (2000, 1000));
+    }
+
+    #[test]
+    fn what_never_ran_has_no_count() {
+        assert_eq!(reading(10, 5, 7).since(&reading(5, 5, 7)), None);
+        // Not wanted at all is another thing: a thread that did not run, a command without an exec.
+        assert_eq!(Reading::default().since(&Reading::default()), Some(Reading::default()));
+    }
+
+    #[test]
+    fn kinds_of_cores_add_up() {
+        // A thread that spent 3 of 10 on one kind and 7 on the other.
+        let mut sum = reading(10, 3, 30);
+        sum.add_kind(&reading(10, 7, 70));
+        let since = sum.since(&Reading::default()).expect("it ran");
+        assert_eq!((since.cycles, since.enabled_ns, since.running_ns), (100, 10, 10));
+    }
+
+    #[test]
+    fn huge_counts_saturate() {
+        assert_eq!(scale(u64::MAX, u64::MAX, 1), u64::MAX);
+        assert_eq!(scale(3, 2, 3), 3);
+    }
+
+    proptest! {
+        /// What ran all the time is exact, and what ran a part of the time is right to a unit.
+        #[test]
+        fn scaling(count in 0_u64..1 << 60, enabled in 1_u64..1 << 40, running in 1_u64..1 << 40) {
+            let scaled = scale(count, enabled, running);
+            if running >= enabled {
+                prop_assert_eq!(scaled, count);
+            } else {
+                let back = u128::from(scaled) * u128::from(running);
+                let wanted = u128::from(count) * u128::from(enabled);
+                let is_near = back.abs_diff(wanted) <= u128::from(running);
+                prop_assert!(is_near || scaled == u64::MAX);
+            }
+        }
+    }
+}

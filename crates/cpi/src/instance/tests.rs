@@ -1,0 +1,334 @@
+//! Instances on a made machine.
+
+use rustix::io::Errno;
+
+use super::*;
+use crate::data::{Measured, ProcessorData};
+use crate::kernel::CoreUnit;
+use crate::made_machine::Made;
+
+fn machine_of(processors: u32) -> Arc<Made> {
+    Arc::new(Made::new(processors))
+}
+
+fn instance(machine: &Arc<Made>, mode: Mode) -> Cpi {
+    Cpi::on(Arc::<Made>::clone(machine), mode.into()).expect("counted")
+}
+
+const BOTH: Mode = Mode::SCALED;
+
+#[test]
+fn one_step() {
+    let machine = machine_of(2);
+    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    assert_eq!(cpi.mode(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!((data.elapsed_cycles, data.elapsed.as_millis(), data.tid), (1_000_000, 1, 4242));
+    let [first, second] = data.processors.as_slice() else { panic!("{data:?}") };
+    assert_eq!(
+        *second,
+        ProcessorData {
+            state: ProcessorState::Measured,
+            measured: Measured {
+                instructions: 401_000,
+                cycles: 1_000_000,
+                cycles_scaled: 510_000,
+                core_cycles: 601_000,
+                busy_ticks: 51,
+                elapsed_ticks: 100,
+                enabled_ns: 1_000_000,
+                running_ns: 1_000_000,
+            },
+        }
+    );
+    assert_eq!(first.measured.cpi(), Some(2.5));
+    assert_eq!(first.measured.cpi_scaled(), Some(1.25));
+    assert_eq!(first.measured.core_cpi(), Some(1.5));
+    assert_eq!(first.measured.busy_percent(), Some(50.0));
+    // Sums, not means of ratios.
+    assert_eq!(data.system.cpi(), Some(2_000_000.0 / 801_000.0));
+    assert_eq!(data.system.cpi_scaled(), Some(1_010_000.0 / 801_000.0));
+    assert_eq!(data.system.busy_percent(), Some(100.0 * 101.0 / 200.0));
+    let thread = data.thread.expect("the thread");
+    assert_eq!((thread.instructions, thread.cycles, thread.core_cycles), (300_000, 450_000, 450_000));
+    assert_eq!(thread.cpi(), Some(1.5));
+}
+
+#[test]
+fn an_interval_runs_from_the_last_start() {
+    let machine = machine_of(1);
+    let mut cpi = instance(&machine, Mode::ON_THREAD);
+    let instructions = |data: &CpiData| data.thread.map(|thread| thread.instructions);
+    // From the making on, and on and on.
+    assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
+    assert_eq!(cpi.get().map(instructions), Ok(Some(600_000)));
+    cpi.start().expect("started");
+    assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
+    // Each at the end of the one before.
+    let mut sum = 300_000;
+    cpi.start().expect("started");
+    for _ in 0..3 {
+        sum += cpi.get_and_start().map(instructions).expect("measured").expect("the thread");
+    }
+    assert_eq!(sum, 4 * 300_000);
+    assert!(cpi.data.processors.is_empty());
+}
+
+#[test]
+fn nested_and_overlapping() {
+    let machine = machine_of(1);
+    let mut outer = instance(&machine, Mode::RAW);
+    let mut inner = instance(&machine, Mode::RAW);
+    outer.start().expect("started");
+    inner.start().expect("started");
+    assert_eq!(inner.get().map(|data| data.system.instructions), Ok(400_000));
+    inner.start().expect("started");
+    assert_eq!(outer.get().map(|data| data.system.instructions), Ok(4 * 400_000));
+    drop(outer);
+    assert_eq!(inner.get().map(|data| data.system.instructions), Ok(2 * 400_000));
+}
+
+#[test]
+fn one_group_per_processor_and_one_reading_per_start() {
+    let machine = machine_of(3);
+    let mut many: Vec<Cpi> = (0..10).map(|_| instance(&machine, Mode::RAW | Mode::ON_THREAD)).collect();
+    let before = machine.state().readings;
+    many[7].start().expect("started");
+    assert_eq!(machine.state().readings - before, 4);
+    many[7].get().expect("measured");
+    assert_eq!(machine.state().readings - before, 8);
+    assert_eq!(machine.state().open_counters(), 8);
+}
+
+#[test]
+fn turns_are_scaled_and_told() {
+    let machine = machine_of(2);
+    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    machine.state().running_quarters = 1;
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[0].measured.instructions, 400_000);
+    assert_eq!(data.processors[0].measured.running_share(), Some(0.25));
+    let thread = data.thread.expect("the thread");
+    assert_eq!((thread.instructions, thread.running_share()), (300_000, Some(0.25)));
+}
+
+#[test]
+fn what_never_ran_is_an_error() {
+    let machine = machine_of(1);
+    machine.state().running_quarters = 0;
+    let mut cpi = instance(&machine, Mode::ON_THREAD);
+    let error = cpi.get().expect_err("nothing counted");
+    assert_eq!(error.kind(), ErrorKind::NeverRan);
+    assert!(error.to_string().contains("never ran in this interval of 1.000 ms"), "{error}");
+    let mut cpi = instance(&machine, BOTH);
+    assert_eq!(cpi.get().expect_err("nothing counted").kind(), ErrorKind::NeverRan);
+    let data = cpi.last();
+    assert_eq!(data.processors[0].state, ProcessorState::NeverRan);
+    assert_eq!(data.system.cpi(), None);
+    // Shares of time are known all the same.
+    assert_eq!(data.system.busy_percent(), Some(50.0));
+}
+
+#[test]
+fn what_never_ran_keeps_its_start() {
+    let machine = machine_of(1);
+    machine.state().running_quarters = 0;
+    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    cpi.get_and_start().expect_err("nothing counted");
+    machine.state().running_quarters = 4;
+    let data = cpi.get_and_start().expect("measured");
+    assert_eq!(data.thread.map(|thread| thread.instructions), Some(600_000));
+    assert_eq!(data.system.instructions, 800_000);
+    let data = cpi.get_and_start().expect("measured");
+    assert_eq!(data.system.instructions, 400_000);
+}
+
+fn units() -> Vec<CoreUnit> {
+    vec![
+        CoreUnit { name: "cpu_atom".to_owned(), kind: 10, processors: vec![2, 3] },
+        CoreUnit { name: "cpu_core".to_owned(), kind: 4, processors: vec![0, 1] },
+    ]
+}
+
+#[test]
+fn cores_of_two_kinds() {
+    let machine = machine_of(4);
+    machine.state().units = units();
+    machine.state().thread_unit = Some(4);
+    let mut cpi = instance(&machine, Mode::RAW | Mode::ON_THREAD);
+    // A group per processor, of its own unit; two of the thread.
+    assert_eq!(machine.state().open_counters(), 2 * 6);
+    for number in 0..4 {
+        let kinds = machine.state().units_of(Target::Processor(number));
+        assert_eq!(kinds, if number < 2 { [4, 4] } else { [10, 10] }, "processor {number}");
+    }
+    assert_eq!(machine.state().units_of(Target::Thread(None)), [10, 10, 4, 4]);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    let thread = data.thread.expect("the thread");
+    // What ran on one kind is not scaled by the other's standing still.
+    assert_eq!((thread.instructions, thread.running_share()), (300_000, Some(1.0)));
+    assert_eq!(data.processors.len(), 4);
+}
+
+#[test]
+fn a_kernel_that_knows_no_units_in_generic_events() {
+    let machine = machine_of(4);
+    machine.state().units = units();
+    machine.state().refuses_units = true;
+    let mut cpi = instance(&machine, Mode::RAW);
+    assert_eq!(machine.state().units_of(Target::Processor(0)), [0, 0]);
+    assert_eq!(cpi.get().map(|data| data.processors.len()), Ok(4));
+}
+
+#[test]
+fn a_processor_goes_offline_and_comes_back() {
+    let machine = machine_of(3);
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    machine.state().take_offline(1);
+    let data = cpi.get().expect("measured");
+    let states = |data: &CpiData| -> Vec<_> { data.processors.iter().map(|data| data.state).collect() };
+    use ProcessorState::{Measured, Offline};
+    assert_eq!(states(data), [Measured, Offline, Measured]);
+    assert_eq!(data.system.instructions, 400_000 + 402_000);
+
+    machine.state().take_online(1);
+    // It was not there all the time.
+    assert_eq!(cpi.get().map(states), Ok(vec![Measured, Offline, Measured]));
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(states(data), [Measured, Measured, Measured]);
+    assert_eq!(data.processors[1].measured.instructions, 401_000);
+}
+
+#[test]
+fn a_processor_that_was_offline_between_two_readings() {
+    let machine = machine_of(2);
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    machine.state().take_offline(1);
+    machine.state().take_online(1);
+    machine.state().advance(20);
+    // Nothing tells but that its counters stand still.
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[1].state, ProcessorState::Offline);
+    assert_eq!(data.processors[0].state, ProcessorState::Measured);
+    cpi.start().expect("started");
+    machine.state().advance(20);
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[1].state, ProcessorState::Measured);
+    assert_eq!(data.processors[1].measured.instructions, 21 * 401_000);
+}
+
+#[test]
+fn a_processor_comes_up_later() {
+    let machine = machine_of(1);
+    let mut cpi = instance(&machine, BOTH);
+    machine.state().take_online(3);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors.len(), 4);
+    assert_eq!(data.processors[2].state, ProcessorState::Offline);
+    assert_eq!(data.processors[3].state, ProcessorState::Measured);
+}
+
+#[test]
+fn a_cycle_counter_that_halts_in_idle() {
+    let machine = machine_of(1);
+    machine.state().clock_counts_cycles = false;
+    let mut cpi = instance(&machine, BOTH);
+    // The made processors are never idle enough to tell.
+    assert!(cpi.notes()[0].contains("taken as halting"), "{:?}", cpi.notes());
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    let measured = data.processors[0].measured;
+    // Busy for half of the time: twice as many cycles have elapsed.
+    assert_eq!(
+        (measured.cycles, measured.cycles_scaled, measured.core_cycles),
+        (1_200_000, 600_000, 600_000)
+    );
+    // Raw alone needs the share too, and does not tell it.
+    let mut raw = instance(&machine, Mode::RAW);
+    raw.start().expect("started");
+    let data = raw.get().expect("measured");
+    assert_eq!((data.system.cycles, data.system.busy_percent()), (1_200_000, None));
+}
+
+#[test]
+fn a_cycle_counter_that_goes_on_in_idle() {
+    let machine = machine_of(1);
+    machine.state().clock_counts_cycles = false;
+    let mut cpi = instance(&machine, BOTH);
+    let processors = cpi.processors.clone().expect("counters");
+    processors.judge_idle(&crate::group::Reading {
+        enabled_ns: 20_000_000,
+        running_ns: 20_000_000,
+        cycles: 20_000_000,
+        instructions: 100,
+        third: 0,
+    });
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!((data.system.cycles, data.system.cycles_scaled), (600_000, 300_000));
+}
+
+#[test]
+fn unhalted_reference_cycles_tell_busy_time() {
+    let machine = machine_of(2);
+    machine.state().refused.clear();
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    let measured = data.processors[1].measured;
+    assert_eq!((measured.busy_ticks, measured.elapsed_ticks), (510_000, 1_000_000));
+    assert_eq!((measured.cycles, measured.cycles_scaled), (1_000_000, 510_000));
+}
+
+#[test]
+fn shares_alone() {
+    let machine = machine_of(2);
+    machine.state().refused.insert("cycles", Errno::NOENT);
+    let refused = Cpi::on(Arc::<Made>::clone(&machine), BOTH.into()).expect_err("no counters");
+    assert_eq!(refused.kind(), ErrorKind::EventNotSupported { in_virtual_machine: false });
+    let options = Options { mode: BOTH, or_shares_only: true, ..Options::default() };
+    let mut cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("shares");
+    assert_eq!(cpi.why_no_cpi(), Some(&refused));
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[1].state, ProcessorState::NoCounters);
+    assert_eq!(data.processors[1].measured.busy_percent(), Some(51.0));
+    assert_eq!((data.system.cpi(), data.system.busy_percent()), (None, Some(50.5)));
+}
+
+#[test]
+fn hardware_that_cannot_leave_the_kernel_out() {
+    let machine = machine_of(1);
+    machine.state().cannot_exclude = true;
+    let options = Options { mode: Mode::RAW, user_only: true, ..Options::default() };
+    let cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("counted");
+    assert!(cpi.notes()[0].contains("cannot count user code alone"), "{:?}", cpi.notes());
+    assert!(!cpi.last().is_user_only);
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised() {
+    let machine = machine_of(8);
+    machine.state().file_limit = 5;
+    machine.state().highest_file_limit = 5;
+    let error = Cpi::on(Arc::<Made>::clone(&machine), Mode::RAW.into()).expect_err("too many");
+    assert_eq!(error.kind(), ErrorKind::TooManyFiles);
+    assert!(error.to_string().contains("takes 16 of them, 2 per processor"), "{error}");
+    machine.state().highest_file_limit = 16;
+    instance(&machine, Mode::RAW);
+}
+
+#[test]
+fn tracing_needs_a_trace() {
+    let machine = machine_of(1);
+    let mut cpi = instance(&machine, Mode::RAW | Mode::TRACE_ON_GET | Mode::TRACE_SUMMARY);
+    assert_eq!(cpi.get().expect_err("no trace").kind(), ErrorKind::NoTrace);
+    assert_eq!(cpi.get_and_trace(1, Mode::default(), None).expect_err("no trace").kind(), ErrorKind::NoTrace);
+}

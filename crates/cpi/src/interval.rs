@@ -1,0 +1,166 @@
+//! From two readings to what was measured between them.
+
+use std::time::Duration;
+
+use crate::data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
+use crate::group::Reading;
+use crate::processors::{InIdle, ProcessorReading};
+
+/// Everything that is read at a moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    /// The clock, next to the region.
+    pub(crate) ticks: u64,
+    /// The clock and the time, at one moment that is a little farther away: they tell how long a tick is.
+    pub(crate) far_ticks: u64,
+    pub(crate) now: Duration,
+    pub(crate) thread: Reading,
+    pub(crate) processors: Vec<ProcessorReading>,
+}
+
+/// What readings mean on this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meaning {
+    /// Ticks of the clock are elapsed cycles.
+    pub(crate) clock_counts_cycles: bool,
+    /// Whether the cycle counter goes on in idle.
+    pub(crate) in_idle: InIdle,
+    /// Whether shares of time are wanted.
+    pub(crate) is_scaled: bool,
+    /// Whether there are counters of processors at all.
+    pub(crate) has_counters: bool,
+    /// Whether the thread is measured.
+    pub(crate) has_thread: bool,
+    /// Whether the thread's third number is of reference cycles.
+    pub(crate) has_reference: bool,
+}
+
+/// Measures the interval into `data`. `lost` takes the processors whose counters stood still and are to be opened anew, with
+/// their opening.
+pub(crate) fn measure(
+    start: &Snapshot,
+    end: &Snapshot,
+    meaning: Meaning,
+    data: &mut CpiData,
+    lost: &mut Vec<(u32, u32)>,
+) {
+    data.elapsed_cycles = end.ticks.wrapping_sub(start.ticks);
+    // As a ratio of what was measured, the length of a tick needs no frequency.
+    let far_ns = end.now.saturating_sub(start.now).as_nanos();
+    let far_ticks = u128::from(end.far_ticks.wrapping_sub(start.far_ticks).max(1));
+    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * far_ns / far_ticks).unwrap_or(u64::MAX);
+    data.elapsed = Duration::from_nanos(ns(data.elapsed_cycles));
+    data.ended_at = end.ticks;
+    data.is_scaled = meaning.is_scaled;
+    data.thread = meaning.has_thread.then(|| counts(&start.thread, &end.thread, meaning.has_reference));
+
+    lost.clear();
+    data.system = Measured::default();
+    data.processors.clear();
+    data.processors.resize(end.processors.len(), ProcessorData::default());
+    let none = ProcessorReading::default();
+    for (place, (now, measured)) in end.processors.iter().zip(&mut data.processors).enumerate() {
+        let then = start.processors.get(place).unwrap_or(&none);
+        let at_least = ns(now.before.saturating_sub(then.after));
+        *measured = processor(then, now, meaning);
+        if measured.state != ProcessorState::Offline && stood_still(then, now, at_least) {
+            lost.push((place as u32, now.opening));
+            *measured = ProcessorData::default();
+        }
+        if measured.state != ProcessorState::Offline {
+            data.system.add(&measured.measured);
+        }
+    }
+}
+
+/// Whether a processor's counters were off for a part of the time, as they are when it is offline, and stay so: the time for
+/// which they were wanted went on by less than the time between the two readings (`at_least`, in ns).
+fn stood_still(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -> bool {
+    if now.opening == 0 {
+        return false;
+    }
+    let enabled = now.counts.enabled_ns.saturating_sub(then.counts.enabled_ns);
+    // The kernel's clock of counters is not that of the interval: a tick, and a share for their rates.
+    let tolerance = 1_000_000 + at_least / 256;
+    at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
+}
+
+fn processor(then: &ProcessorReading, now: &ProcessorReading, meaning: Meaning) -> ProcessorData {
+    let was_there = match meaning.has_counters {
+        true => then.opening != 0 && then.opening == now.opening,
+        false => then.total != 0 && now.total != 0,
+    };
+    if !was_there {
+        return ProcessorData::default();
+    }
+    let counts = if meaning.has_counters { now.counts.since(&then.counts) } else { None };
+    let clock = now.after.wrapping_sub(then.after);
+    let mut measured = Measured::default();
+    // Busy time: of the counter that halts with the processor, else as the kernel accounts it.
+    let (mut busy, mut total) = (now.busy.saturating_sub(then.busy), now.total.saturating_sub(then.total));
+    if let Some(counts) = counts.filter(|_| now.has_unhalted) {
+        (busy, total) = (counts.third.min(clock), clock);
+    }
+    let busy = busy.min(total);
+    if meaning.is_scaled {
+        (measured.busy_ticks, measured.elapsed_ticks) = (busy, total);
+    }
+    let Some(counts) = counts else {
+        let state = match meaning.has_counters {
+            true => ProcessorState::NeverRan,
+            false => ProcessorState::NoCounters,
+        };
+        if meaning.has_counters {
+            measured.enabled_ns = now.counts.enabled_ns.saturating_sub(then.counts.enabled_ns);
+        }
+        return ProcessorData { state, measured };
+    };
+    measured.instructions = counts.instructions;
+    measured.core_cycles = counts.cycles;
+    measured.enabled_ns = counts.enabled_ns;
+    measured.running_ns = counts.running_ns;
+    let goes_on = if meaning.clock_counts_cycles {
+        Some(clock)
+    } else {
+        (meaning.in_idle == InIdle::Counts).then_some(counts.cycles)
+    };
+    match goes_on {
+        Some(cycles) => {
+            measured.cycles = cycles;
+            measured.cycles_scaled = share(cycles, busy, total);
+        }
+        // The counter halts in idle: it tells the busy cycles, and the share tells what they are a part of.
+        None => {
+            measured.cycles = if busy == 0 { counts.cycles } else { share(counts.cycles, total, busy) };
+            measured.cycles_scaled = counts.cycles;
+        }
+    }
+    if !meaning.is_scaled {
+        measured.cycles_scaled = 0;
+    }
+    ProcessorData { state: ProcessorState::Measured, measured }
+}
+
+/// The counts of a thread between two readings; zeros with `running_ns` 0 and `enabled_ns` above it where it never ran.
+pub(crate) fn counts(then: &Reading, now: &Reading, has_reference: bool) -> Counts {
+    let Some(since) = now.since(then) else {
+        let enabled_ns = now.enabled_ns.saturating_sub(then.enabled_ns);
+        return Counts { enabled_ns, ..Counts::default() };
+    };
+    Counts {
+        instructions: since.instructions,
+        cycles: if has_reference { since.third } else { since.cycles },
+        core_cycles: since.cycles,
+        enabled_ns: since.enabled_ns,
+        running_ns: since.running_ns,
+    }
+}
+
+/// `value * part / whole`, rounded to the nearest; 0 where the whole is 0.
+fn share(value: u64, part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    let scaled = (u128::from(value) * u128::from(part) + u128::from(whole / 2)) / u128::from(whole);
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,258 @@
+//! What the kernel tells of counters, processors and time: the seam at which tests put a made machine in its place.
+
+use std::fmt::Debug;
+use std::fs;
+use std::io::Read as _;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tachograph_system::{OnlineProcessors, ProcessorTimes, Roots, processor_list};
+
+use crate::event::{Event, Target};
+use crate::perf_event;
+use crate::user_read::{self, UserPage};
+
+/// A machine with its kernel.
+pub(crate) trait Kernel: Debug + Send + Sync {
+    /// Opens a counter: as a member of the leader's group where there is one, else as a leader, which is to be enabled.
+    fn open(&self, event: &Event, target: Target, leader: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno>;
+
+    /// Lets the group of a leader count from now on.
+    fn enable(&self, leader: BorrowedFd<'_>) -> Result<(), Errno>;
+
+    /// Reads a group: how many members, time enabled, time running, a value per member. Gives the number of words.
+    fn read(&self, leader: BorrowedFd<'_>, words: &mut [u64; GROUP_WORDS]) -> Result<usize, Errno>;
+
+    /// The page by which a counter of the calling thread is read without the kernel, where it allows that.
+    fn map(&self, counter: BorrowedFd<'_>) -> Option<UserPage>;
+
+    /// A reading begins: of an instance, or a start or get of it.
+    fn begin_reading(&self) {}
+
+    /// The clock of intervals.
+    fn clock_ticks(&self) -> u64;
+
+    /// Whether that clock goes at the rate of reference cycles, in idle too, so that its ticks are elapsed cycles.
+    fn clock_counts_cycles(&self) -> bool;
+
+    /// Time since some moment; it does not step.
+    fn now(&self) -> Duration;
+
+    /// Waits.
+    fn sleep(&self, time: Duration);
+
+    /// The processors that are online, in rising order.
+    fn online(&self, into: &mut Vec<u32>) -> Result<(), String>;
+
+    /// The busy and all time of each processor that is online.
+    fn times(&self, into: &mut Vec<Times>) -> Result<(), String>;
+
+    /// The calling thread's number.
+    fn thread(&self) -> u32;
+
+    /// The units that count cycles and instructions; more than one where there are cores of several kinds.
+    fn core_units(&self) -> Vec<CoreUnit>;
+
+    /// Type and configuration of an event of the `msr` unit of x86, such as `tsc`.
+    fn msr_event(&self, name: &str) -> Option<(u32, u64)>;
+
+    /// The words of `kernel.perf_event_paranoid` and other settings.
+    fn setting(&self, name: &str) -> Option<i64>;
+
+    /// Whether this is a virtual machine; `false` where it does not show.
+    fn is_virtual(&self) -> bool;
+
+    /// Raises the limit of open files to the highest that may be had; whether that is more than before.
+    fn raise_file_limit(&self) -> bool;
+
+    /// The limit of open files in force.
+    fn file_limit(&self) -> Option<u64>;
+}
+
+/// Words of a group's reading: the three of the head, and at most three members.
+pub(crate) const GROUP_WORDS: usize = 6;
+
+/// Time of a processor since some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Times {
+    pub(crate) processor: u32,
+    pub(crate) busy: u64,
+    /// Busy and idle, in the same unit.
+    pub(crate) total: u64,
+}
+
+/// A performance monitoring unit of cores of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CoreUnit {
+    /// As sysfs calls it: `cpu_core`, `armv8_cortex_a53`.
+    pub(crate) name: String,
+    /// Its type, for `perf_event_attr`.
+    pub(crate) kind: u32,
+    /// The processors that it belongs to.
+    pub(crate) processors: Vec<u32>,
+}
+
+/// This machine.
+#[derive(Debug)]
+pub(crate) struct Linux {
+    roots: Roots,
+    online: Mutex<OnlineProcessors>,
+    times: Mutex<ProcessorTimes>,
+}
+
+impl Linux {
+    pub(crate) fn new(roots: Roots) -> Self {
+        Self {
+            online: Mutex::new(OnlineProcessors::new(&roots)),
+            times: Mutex::new(ProcessorTimes::new(&roots)),
+            roots,
+        }
+    }
+
+    fn file(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.roots.sys.join(path)).ok()
+    }
+}
+
+impl Kernel for Linux {
+    fn open(&self, event: &Event, target: Target, leader: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
+        perf_event::open(event, target, leader)
+    }
+
+    fn enable(&self, leader: BorrowedFd<'_>) -> Result<(), Errno> {
+        perf_event::enable(leader)
+    }
+
+    #[inline]
+    fn read(&self, leader: BorrowedFd<'_>, words: &mut [u64; GROUP_WORDS]) -> Result<usize, Errno> {
+        loop {
+            match rustix::io::read(leader, zerocopy::IntoBytes::as_mut_bytes(words)) {
+                Ok(bytes) => return Ok(bytes / size_of::<u64>()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn map(&self, counter: BorrowedFd<'_>) -> Option<UserPage> {
+        UserPage::map(counter)
+    }
+
+    #[inline]
+    fn clock_ticks(&self) -> u64 {
+        user_read::clock_ticks()
+    }
+
+    fn clock_counts_cycles(&self) -> bool {
+        cfg!(target_arch = "x86_64")
+    }
+
+    fn now(&self) -> Duration {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        Duration::new(now.tv_sec.try_into().unwrap_or_default(), now.tv_nsec.try_into().unwrap_or_default())
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn online(&self, into: &mut Vec<u32>) -> Result<(), String> {
+        let mut online = self.online.lock().unwrap_or_else(PoisonError::into_inner);
+        let numbers = online.read().map_err(|error| {
+            format!("{}: {error}", self.roots.sys.join("devices/system/cpu/online").display())
+        })?;
+        into.clear();
+        into.extend_from_slice(numbers);
+        Ok(())
+    }
+
+    fn times(&self, into: &mut Vec<Times>) -> Result<(), String> {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.read().map_err(|failure| failure.reason.to_string())?;
+        into.clear();
+        into.extend(times.processors().iter().filter_map(|line| {
+            let ticks = line.ticks?;
+            Some(Times { processor: line.number, busy: ticks.busy(), total: ticks.total() })
+        }));
+        Ok(())
+    }
+
+    fn thread(&self) -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+    }
+
+    fn core_units(&self) -> Vec<CoreUnit> {
+        let folder = self.roots.sys.join("bus/event_source/devices");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut units: Vec<CoreUnit> = entries
+            .filter_map(|entry| {
+                // Units of cores list their processors in `cpus`, others in `cpumask`, or not at all.
+                let processors = processor_list(&fs::read(entry.path().join("cpus")).ok()?);
+                let kind = fs::read_to_string(entry.path().join("type")).ok()?.trim().parse().ok()?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (!processors.is_empty()).then_some(CoreUnit { name, kind, processors })
+            })
+            .collect();
+        units.sort_by(|one, other| one.name.cmp(&other.name));
+        units
+    }
+
+    fn msr_event(&self, name: &str) -> Option<(u32, u64)> {
+        let kind = self.file("bus/event_source/devices/msr/type")?.trim().parse().ok()?;
+        let event = self.file(&format!("bus/event_source/devices/msr/events/{name}"))?;
+        let config = u64::from_str_radix(event.trim().strip_prefix("event=0x")?, 16).ok()?;
+        Some((kind, config))
+    }
+
+    fn setting(&self, name: &str) -> Option<i64> {
+        let text = fs::read_to_string(self.roots.proc.join("sys/kernel").join(name)).ok()?;
+        text.trim().parse().ok()
+    }
+
+    fn is_virtual(&self) -> bool {
+        // Virtual machines of x86 say so in a bit of the processor's identification, others in a file or not at all.
+        // The first processor's lines are enough.
+        let mut processor = vec![0; 8192];
+        let mut file = fs::File::open(self.roots.proc.join("cpuinfo")).ok();
+        let length = file.as_mut().and_then(|file| file.read(&mut processor).ok()).unwrap_or_default();
+        let processor = String::from_utf8_lossy(&processor[..length]);
+        let mut flags = processor.lines().filter(|line| line.starts_with("flags")).take(1);
+        flags.any(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+            || self.roots.sys.join("hypervisor/type").exists()
+            || self.roots.proc.join("device-tree/hypervisor").exists()
+    }
+
+    fn raise_file_limit(&self) -> bool {
+        let limit = getrlimit(Resource::Nofile);
+        let is_lower = match (limit.current, limit.maximum) {
+            (Some(current), Some(maximum)) => current < maximum,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        let highest = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        is_lower && setrlimit(Resource::Nofile, highest).is_ok()
+    }
+
+    fn file_limit(&self) -> Option<u64> {
+        getrlimit(Resource::Nofile).current
+    }
+}
+
+/// The machine that instances are made on from now on.
+static MACHINE: Mutex<Option<Arc<dyn Kernel>>> = Mutex::new(None);
+
+/// The machine that instances are made on: this one, but for tests.
+pub(crate) fn machine() -> Arc<dyn Kernel> {
+    let mut machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let this = || -> Arc<dyn Kernel> { Arc::new(Linux::new(Roots::of_this_machine())) };
+    Arc::clone(machine.get_or_insert_with(this))
+}
+
+/// Puts another machine in its place.
+#[cfg(feature = "made-machine")]
+pub(crate) fn set_machine(kernel: Arc<dyn Kernel>) {
+    *MACHINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(kernel);
+}

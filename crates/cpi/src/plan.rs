@@ -1,0 +1,88 @@
+//! Which events are counted on which machine.
+
+use crate::event::{Event, Excluded, HARDWARE};
+use crate::group::Plan;
+use crate::instance::Events;
+use crate::kernel::{CoreUnit, Kernel};
+
+/// What is counted of a machine: one plan per kind of core.
+#[derive(Debug)]
+pub(crate) struct Plans {
+    /// The units, where there are several kinds of cores.
+    units: Vec<CoreUnit>,
+    events: Events,
+    /// The time stamp counter, as an event of a thread (x86).
+    tsc: Option<Event>,
+    /// Unhalted reference cycles, as events of a processor in the order of preference.
+    unhalted: Vec<Event>,
+}
+
+impl Plans {
+    pub(crate) fn new(kernel: &dyn Kernel, events: Events) -> Self {
+        let mut units = kernel.core_units();
+        if units.len() < 2 || events == Events::Software {
+            units.clear();
+        }
+        let msr = |name| kernel.msr_event(name).map(|(kind, config)| Event::of_unit(name, kind, config));
+        let mut unhalted = Vec::new();
+        if kernel.clock_counts_cycles() && events == Events::Hardware {
+            unhalted.extend(msr("mperf"));
+            unhalted.push(Event::REFERENCE_CYCLES);
+        }
+        let tsc = if kernel.clock_counts_cycles() && events == Events::Hardware { msr("tsc") } else { None };
+        Self { units, events, tsc, unhalted }
+    }
+
+    fn pair(&self) -> (Event, Event) {
+        match self.events {
+            Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
+            Events::Software => (Event::TASK_CLOCK, Event::PAGE_FAULTS),
+        }
+    }
+
+    /// What is counted of a thread: a group per kind of core, since an event counts on its own kind only.
+    pub(crate) fn of_thread(&self, change: impl Fn(Event) -> Event) -> Vec<Plan> {
+        let (cycles, instructions) = self.pair();
+        let plan = |unit: Option<&CoreUnit>| {
+            let on = |event: Event| change(unit.map_or(event, |unit| event.on_unit(unit.kind)));
+            Plan {
+                cycles: on(cycles),
+                instructions: on(instructions),
+                third: self.tsc.map(&change),
+                user_reads: unit.is_none() && !change(cycles).inherit && self.events == Events::Hardware,
+            }
+        };
+        match self.units.as_slice() {
+            [] => vec![plan(None)],
+            units => units.iter().map(|unit| plan(Some(unit))).collect(),
+        }
+    }
+
+    /// What is counted of a processor, the most telling first: where the third event is refused, or does not fit, the next
+    /// is tried.
+    pub(crate) fn of_processor(&self, number: u32, excluded: Excluded) -> Vec<Plan> {
+        let (cycles, instructions) = match self.events {
+            Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
+            Events::Software => (Event::CPU_CLOCK, Event::PAGE_FAULTS),
+        };
+        let unit = self.units.iter().find(|unit| unit.processors.contains(&number));
+        let on = |event: Event| unit.map_or(event, |unit| event.on_unit(unit.kind));
+        let plan = |third: Option<Event>| Plan {
+            cycles: on(cycles),
+            instructions: on(instructions),
+            third,
+            user_reads: false,
+        };
+        // Unhalted cycles of user code alone are no busy time.
+        let is_told = |event: &&Event| excluded == Excluded::Nothing || event.kind != HARDWARE;
+        let thirds = self.unhalted.iter().filter(is_told).copied();
+        let on_its_unit = |event: Event| if event.kind == HARDWARE { on(event) } else { event };
+        let mut plans: Vec<Plan> =
+            thirds.map(|event| plan(Some(on_its_unit(event)))).chain([plan(None)]).collect();
+        if unit.is_some() {
+            // Kernels before 5.14 do not know units in generic events, and choose the processor's own.
+            plans.push(Plan { cycles, instructions, third: None, user_reads: false });
+        }
+        plans
+    }
+}

@@ -1,0 +1,205 @@
+//! The hooks of a get as records.
+
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U16, U32, U64};
+
+use super::Decimal;
+use super::hook::Kinds;
+use super::raw::{
+    INTEGERS, INTEGERS_AND_STRINGS, MAJOR, MOST_LABEL_BYTES, MOST_RECORD_BYTES, RECORD_HEADER_BYTES,
+    RecordHeader, kind,
+};
+use crate::{Counts, CpiData, Error, ErrorKind, Measured, Mode};
+
+/// Bytes of an integer.
+const INTEGER: usize = 8;
+
+/// Writes the hooks of one get, in order, in place of what is in `records`. In an error what is there is of
+/// no use.
+pub(super) fn hooks(
+    records: &mut Vec<u8>,
+    data: &CpiData,
+    minor: u8,
+    flags: Mode,
+    label: Option<&str>,
+) -> Result<(), Error> {
+    records.clear();
+    // For every kind of hook and the longest label, so that a later get with more of them allocates nothing
+    // either.
+    records.reserve(most_bytes(data.processors.len()));
+    let of = |kind: u32| (kind << 28) | u32::from(minor);
+    if let Some(label) = label {
+        write_label(records, data, of(kind::LABEL_START), label)?;
+    }
+    if flags.has(Mode::TRACE_SUMMARY) {
+        write_summary(records, data, of(kind::SUMMARY))?;
+    }
+    if flags.has(Mode::TRACE_DETAILED) {
+        // What was not measured has no hook: a hook of zeros would be a value.
+        if !data.processors.is_empty() {
+            write_system(records, data, of(kind::SYSTEM))?;
+            write_processors(records, data, of(kind::PROCESSORS))?;
+        }
+        if let Some(thread) = &data.thread {
+            write_thread(records, data, thread, of(kind::THREAD))?;
+        }
+    }
+    if let Some(label) = label {
+        write_label(records, data, of(kind::LABEL_END), label)?;
+    }
+    Ok(())
+}
+
+/// Bytes of the hooks of a get over this many processors, with all there can be.
+fn most_bytes(processors: usize) -> usize {
+    let label = 4 * INTEGER + MOST_LABEL_BYTES;
+    let words = (12 + 6 * processors) + 15 + (4 + 12 * processors) + 9;
+    6 * RECORD_HEADER_BYTES + 2 * label + INTEGER * words
+}
+
+/// A record that is being written at the end of others.
+struct Record<'a> {
+    records: &'a mut Vec<u8>,
+    start: usize,
+    record_type: u16,
+}
+
+impl<'a> Record<'a> {
+    fn new(records: &'a mut Vec<u8>, record_type: u16, minor: u32, time_stamp: u64) -> Self {
+        let start = records.len();
+        let header = RecordHeader {
+            type_and_bytes: U16::ZERO,
+            major: U16::new(MAJOR),
+            minor: U32::new(minor),
+            time_stamp: U64::new(time_stamp),
+        };
+        records.extend_from_slice(header.as_bytes());
+        Self { records, start, record_type }
+    }
+
+    fn integer(&mut self, integer: u64) {
+        self.records.extend_from_slice(&integer.to_le_bytes());
+    }
+
+    fn word(&mut self, word: u32) {
+        self.integer(u64::from(word));
+    }
+
+    /// A 64-bit value: its high word, then its low word.
+    fn long(&mut self, value: u64) {
+        self.word((value >> 32) as u32);
+        self.word(value as u32);
+    }
+
+    fn decimal(&mut self, value: Option<f64>) {
+        let Decimal { integral, fraction } = Decimal::of(value);
+        self.word(integral);
+        self.word(fraction);
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        self.integer(bytes.len() as u64);
+        self.records.extend_from_slice(bytes);
+        let padding = bytes.len().next_multiple_of(INTEGER) - bytes.len();
+        self.records.extend_from_slice(&[0; INTEGER][..padding]);
+    }
+
+    /// Counts of a processor, or their sums.
+    fn detailed(&mut self, measured: &Measured, is_scaled: bool) {
+        self.long(measured.instructions);
+        self.long(measured.cycles);
+        self.decimal(measured.cpi());
+        if is_scaled {
+            self.long(measured.cycles_scaled);
+            self.decimal(measured.cpi_scaled());
+            self.decimal(measured.busy_percent());
+        }
+    }
+
+    /// Ends the record: now its length is known.
+    fn end(self, processors: usize) -> Result<(), Error> {
+        let bytes = self.records.len() - self.start;
+        if bytes > MOST_RECORD_BYTES {
+            return Err(Error::new(
+                ErrorKind::HookTooLong,
+                format!(
+                    "a hook over {processors} processors is {bytes} bytes long, and its length field holds at most \
+                     {MOST_RECORD_BYTES}: trace the summary without details, or without busy shares"
+                ),
+            ));
+        }
+        let type_and_bytes = self.record_type | bytes as u16;
+        self.records[self.start..][..2].copy_from_slice(&type_and_bytes.to_le_bytes());
+        Ok(())
+    }
+}
+
+fn write_label(records: &mut Vec<u8>, data: &CpiData, minor: u32, label: &str) -> Result<(), Error> {
+    let label = &label[..label.floor_char_boundary(MOST_LABEL_BYTES)];
+    let mut record = Record::new(records, INTEGERS_AND_STRINGS, minor, data.ended_at);
+    record.integer(2);
+    record.long(data.elapsed_cycles);
+    record.string(label.as_bytes());
+    record.end(data.processors.len())
+}
+
+fn write_summary(records: &mut Vec<u8>, data: &CpiData, minor: u32) -> Result<(), Error> {
+    let mut record = Record::new(records, INTEGERS, minor, data.ended_at);
+    let kinds = Kinds { thread: data.thread.is_some(), ..kinds(data) };
+    record.word(kinds.bits());
+    record.word(count(data));
+    record.long(data.elapsed_cycles);
+    for processor in &data.processors {
+        record.decimal(processor.measured.cpi());
+    }
+    record.decimal(data.system.cpi());
+    if kinds.scaled {
+        for measured in data.processors.iter().map(|processor| &processor.measured).chain([&data.system]) {
+            record.decimal(measured.cpi_scaled());
+            record.decimal(measured.busy_percent());
+        }
+    }
+    if let Some(thread) = &data.thread {
+        record.decimal(thread.cpi());
+    }
+    record.end(data.processors.len())
+}
+
+fn write_system(records: &mut Vec<u8>, data: &CpiData, minor: u32) -> Result<(), Error> {
+    let mut record = Record::new(records, INTEGERS, minor, data.ended_at);
+    record.word(kinds(data).bits());
+    record.long(data.elapsed_cycles);
+    record.detailed(&data.system, data.is_scaled);
+    record.end(data.processors.len())
+}
+
+fn write_processors(records: &mut Vec<u8>, data: &CpiData, minor: u32) -> Result<(), Error> {
+    let mut record = Record::new(records, INTEGERS, minor, data.ended_at);
+    record.word(kinds(data).bits());
+    record.word(count(data));
+    record.long(data.elapsed_cycles);
+    for processor in &data.processors {
+        record.detailed(&processor.measured, data.is_scaled);
+    }
+    record.end(data.processors.len())
+}
+
+fn write_thread(records: &mut Vec<u8>, data: &CpiData, thread: &Counts, minor: u32) -> Result<(), Error> {
+    let mut record = Record::new(records, INTEGERS, minor, data.ended_at);
+    record.word(data.tid);
+    record.long(data.elapsed_cycles);
+    record.long(thread.instructions);
+    record.long(thread.cycles);
+    record.decimal(thread.cpi());
+    record.end(data.processors.len())
+}
+
+/// What there is of processors.
+fn kinds(data: &CpiData) -> Kinds {
+    Kinds { raw: !data.processors.is_empty(), scaled: data.is_scaled, thread: false }
+}
+
+/// How many processors: the highest number plus one. Beyond 32 bits the hook is too long anyway.
+fn count(data: &CpiData) -> u32 {
+    u32::try_from(data.processors.len()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,127 @@
+//! The structures of a trace file, as they lie on disk.
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// What a section begins with.
+pub(super) const MAGIC: [u8; 4] = *b"NRM2";
+/// The byte-order word of a little-endian file.
+pub(super) const BYTE_ORDER: u32 = 0x0403_0201;
+/// A line feed, which a transfer in text mode changes.
+pub(super) const GUARD: u8 = 0x0A;
+/// Bytes of a section's header.
+pub(super) const SECTION_HEADER_BYTES: usize = 512;
+/// Where the section's header has the bytes of data.
+pub(super) const DATA_BYTES_OFFSET: u64 = 16;
+/// Where the section's header has the time of its end.
+pub(super) const STOP_TIME_OFFSET: u64 = 44;
+/// Operating system: 64-bit Linux.
+pub(super) const LINUX_64: u32 = 0x64;
+
+/// Major code of the CPI facility.
+pub(super) const MAJOR: u16 = 0xC0;
+/// Bytes of a record's header.
+pub(super) const RECORD_HEADER_BYTES: usize = 16;
+/// Most bytes of a record: what its length field holds.
+pub(super) const MOST_RECORD_BYTES: usize = 0xFFFC;
+/// The bits of the record's type in [`RecordHeader::type_and_bytes`].
+pub(super) const TYPE_BITS: u16 = 0b11;
+/// A record of integers.
+pub(super) const INTEGERS: u16 = 0;
+/// A record that the header's flag speaks of.
+pub(super) const MAYBE_WITHOUT_TIME: u16 = 1;
+/// A record of integers and strings.
+pub(super) const INTEGERS_AND_STRINGS: u16 = 2;
+/// Most bytes of a label.
+pub(super) const MOST_LABEL_BYTES: usize = 2048;
+
+/// Header of a section.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct SectionHeader {
+    /// [`MAGIC`].
+    pub(super) magic: [u8; 4],
+    /// [`BYTE_ORDER`].
+    pub(super) byte_order: U32,
+    /// [`GUARD`].
+    pub(super) guard: u8,
+    pub(super) reserved: [u8; 3],
+    /// 512.
+    pub(super) header_bytes: U32,
+    /// Bytes of the records that follow.
+    pub(super) data_bytes: U32,
+    pub(super) unused: U32,
+    /// Processor of all records.
+    pub(super) processor: U32,
+    /// Records of type 1 have no time stamp.
+    pub(super) is_type_1_without_time: U32,
+    /// Bit 0: other data at the end of the file. 1 wrap, 2 continuous.
+    pub(super) collection_mode: U32,
+    /// Time stamp of the first record; 0 until there is one.
+    pub(super) start_time: U64,
+    /// Time stamp of the last record; 0 until the section is ended.
+    pub(super) stop_time: U64,
+    pub(super) metrics: U32,
+    /// Records were lost.
+    pub(super) is_overflow: U32,
+    /// How many processors have sections.
+    pub(super) processors: U32,
+    pub(super) unknown: U32,
+    /// [`LINUX_64`].
+    pub(super) os_type: U32,
+    pub(super) rest: [u8; 440],
+}
+
+const _: () = assert!(size_of::<SectionHeader>() == SECTION_HEADER_BYTES);
+
+impl SectionHeader {
+    /// The header of a new section, without data.
+    pub(super) fn new(start_time: u64) -> Self {
+        Self {
+            magic: MAGIC,
+            byte_order: U32::new(BYTE_ORDER),
+            guard: GUARD,
+            reserved: [0; 3],
+            header_bytes: U32::new(SECTION_HEADER_BYTES as u32),
+            data_bytes: U32::ZERO,
+            unused: U32::ZERO,
+            processor: U32::ZERO,
+            is_type_1_without_time: U32::ZERO,
+            collection_mode: U32::ZERO,
+            start_time: U64::new(start_time),
+            stop_time: U64::ZERO,
+            metrics: U32::ZERO,
+            is_overflow: U32::ZERO,
+            processors: U32::new(1),
+            unknown: U32::ZERO,
+            os_type: U32::new(LINUX_64),
+            rest: [0; 440],
+        }
+    }
+}
+
+/// Header of a record.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct RecordHeader {
+    /// Bits 0-1 the type; with those bits 0, the bytes of the record with this header.
+    pub(super) type_and_bytes: U16,
+    /// Major code.
+    pub(super) major: U16,
+    /// Minor code: the kind of hook in the top four bits, the caller's in the low byte.
+    pub(super) minor: U32,
+    /// When it was written.
+    pub(super) time_stamp: U64,
+}
+
+const _: () = assert!(size_of::<RecordHeader>() == RECORD_HEADER_BYTES);
+
+/// The kinds of hooks: the top four bits of the minor code.
+pub(super) mod kind {
+    pub(in crate::trace) const LABEL_START: u32 = 0x0;
+    pub(in crate::trace) const SUMMARY: u32 = 0x1;
+    pub(in crate::trace) const THREAD: u32 = 0x2;
+    pub(in crate::trace) const PROCESSORS: u32 = 0x4;
+    pub(in crate::trace) const SYSTEM: u32 = 0x8;
+    pub(in crate::trace) const LABEL_END: u32 = 0xF;
+}

@@ -1,0 +1,34 @@
+//! Collecting `Processor CPI` allocates nothing once the counters are open. In a binary of its own, which counts what is
+//! allocated.
+#![cfg(feature = "made-machine")]
+
+use std::sync::Arc;
+
+use peak_alloc::PeakAlloc;
+use tachograph_cpi::counters::provider;
+use tachograph_cpi::made;
+use tachograph_perflib::{Clock, Rows};
+use tachograph_system::Roots;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+#[test]
+fn collecting_allocates_nothing_after_the_second_sample() {
+    made::install(64);
+    let clock = Clock::of_this_machine();
+    let mut provider = provider(&Roots::of_this_machine()).expect("the made machine has counters");
+    let mut rows = Rows::of_everything(Arc::clone(provider.info()));
+    for sample in 0..20 {
+        rows.clear(clock.now());
+        let before = ALLOCATED.current_usage();
+        ALLOCATED.reset_peak_usage();
+        provider.collect(&mut rows).expect("collected");
+        let bytes = ALLOCATED.peak_usage().saturating_sub(before);
+        assert!(rows.instances().len() > 64);
+        assert!(rows.all_values().iter().all(|raw| raw.status.is_good()));
+        if sample >= 2 {
+            assert_eq!(bytes, 0, "sample {sample}");
+        }
+    }
+}

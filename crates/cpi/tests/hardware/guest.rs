@@ -1,0 +1,51 @@
+//! What the machine is that the tests run on.
+
+use std::fmt;
+
+use tachograph_cpi::{Mode, Options};
+
+/// Machines that lack something: the values of `TACHO_PMU` beside 0, 1 and 2.
+pub(crate) const STATES: [&str; 8] = [
+    "no-instructions", // its performance monitor has no instruction counter
+    "no-pmu",          // it has no performance monitor
+    "paranoid-3",      // kernel.perf_event_paranoid is this, and the user is not root
+    "paranoid-2",
+    "paranoid-1",
+    "few-files",      // the hard limit of open files is 16; two processors
+    "low-soft-limit", // the soft limit of open files is 16, the hard one higher; two processors
+    "two-processors", // the second one can be switched off
+];
+
+/// What `TACHO_PMU` says; `None` on a machine that is not for these tests.
+pub(crate) fn state() -> Option<String> {
+    let state = std::env::var("TACHO_PMU").ok()?;
+    let is_known = STATES.contains(&state.as_str()) || matches!(state.as_str(), "0" | "1" | "2");
+    assert!(is_known, "TACHO_PMU={state} is none of the known machines");
+    Some(state)
+}
+
+/// Whether the machine is this one of [`STATES`].
+pub(crate) fn is(wanted: &str) -> bool {
+    assert!(STATES.contains(&wanted), "{wanted} is none of the known machines");
+    state().is_some_and(|state| state == wanted)
+}
+
+/// SHIFT of a machine with exact counters: one instruction takes 2^SHIFT cycles.
+pub(crate) fn shift() -> Option<u32> {
+    state()?.parse().ok()
+}
+
+/// User code only, as only that is the same in every run.
+pub(crate) fn user_code(mode: Mode) -> Options {
+    Options { mode, user_only: true, ..Options::default() }
+}
+
+/// A check that was passed, for the list.
+pub(crate) fn ok(name: &str, found: impl fmt::Display) {
+    println!("\n@ok {name}: {found}");
+}
+
+/// A value that must be the same in all machines.
+pub(crate) fn same(name: &str, value: impl fmt::Display) {
+    println!("\n@same {name} {value}");
+}

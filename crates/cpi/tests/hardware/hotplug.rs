@@ -1,0 +1,126 @@
+//! Processors that go and come during a measurement.
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode, ProcessorState};
+
+use crate::guest;
+use crate::region::{assert_within, instructions, region};
+
+const TURNS: u64 = 1_000_000;
+
+/// The processors that this thread may run on.
+fn run_on(processors: &[usize]) {
+    let mut set = CpuSet::new();
+    for processor in processors {
+        set.set(*processor);
+    }
+    sched_setaffinity(None, &set).expect("the processors are online");
+}
+
+fn switch(processor: usize, is_on: bool) {
+    let file = format!("/sys/devices/system/cpu/cpu{processor}/online");
+    std::fs::write(file, if is_on { "1" } else { "0" }).expect("root may");
+}
+
+fn state(data: &CpiData, processor: usize) -> ProcessorState {
+    data.processors.get(processor).map_or(ProcessorState::Offline, |processor| processor.state)
+}
+
+/// Instructions of a region on the second processor, as both are measured; to 0.5 %, as several emulated processors are not
+/// exact.
+fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
+    run_on(&[1]);
+    cpi.start().expect("started");
+    region(TURNS);
+    let data = cpi.get().expect("counted").clone();
+    run_on(&[0, 1]);
+    assert_eq!((state(&data, 0), state(&data, 1)), (ProcessorState::Measured, ProcessorState::Measured));
+    let found = data.processors[1].measured.instructions;
+    assert_within("its instructions", found as f64 / instructions(TURNS) as f64, 0.995..1.005);
+    assert_eq!(data.system.instructions, data.processors[0].measured.instructions + found, "the sum");
+    found
+}
+
+#[test]
+fn processor_goes_and_comes() {
+    if !guest::is("two-processors") {
+        return;
+    }
+    let measure = |cpi: &mut Cpi, between: &dyn Fn()| {
+        cpi.start().expect("started");
+        region(TURNS);
+        between();
+        region(TURNS);
+        cpi.get().expect("one processor is enough").clone()
+    };
+    let mut cpi = Cpi::new(guest::user_code(Mode::SCALED)).expect("counters are there");
+    assert_measures_the_second(&mut cpi);
+
+    let goes = measure(&mut cpi, &|| switch(1, false));
+    assert_eq!((state(&goes, 0), state(&goes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
+    assert_eq!(goes.system, goes.processors[0].measured, "the sum is of those that have data");
+    guest::ok("processor goes offline in the interval", "it has no data, the other has");
+
+    let gone = measure(&mut cpi, &|| ());
+    assert_eq!((state(&gone, 0), state(&gone, 1)), (ProcessorState::Measured, ProcessorState::Offline));
+
+    let comes = measure(&mut cpi, &|| switch(1, true));
+    assert_eq!((state(&comes, 0), state(&comes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
+    let found = assert_measures_the_second(&mut cpi);
+    guest::ok("processor comes back", format_args!("counted from the next start on: {found} instructions"));
+
+    let between = measure(&mut cpi, &|| {
+        switch(1, false);
+        switch(1, true);
+    });
+    assert_eq!((state(&between, 0), state(&between, 1)), (ProcessorState::Measured, ProcessorState::Offline));
+    let found = assert_measures_the_second(&mut cpi);
+    guest::ok(
+        "processor goes and comes in one interval",
+        format_args!("no data of it; next interval: {found} instructions"),
+    );
+}
+
+#[test]
+fn processor_is_offline_from_the_begin() {
+    if !guest::is("two-processors") {
+        return;
+    }
+    run_on(&[0, 1]);
+    switch(1, false);
+    let mut cpi = Cpi::new(guest::user_code(Mode::RAW)).expect("the other is there");
+    cpi.start().expect("started");
+    region(TURNS);
+    let data = cpi.get().expect("counted").clone();
+    assert_eq!((state(&data, 0), state(&data, 1)), (ProcessorState::Measured, ProcessorState::Offline));
+    switch(1, true);
+    let found = assert_measures_the_second(&mut cpi);
+    guest::ok(
+        "processor offline from the begin",
+        format_args!("skipped; counted when it comes: {found} instructions"),
+    );
+}
+
+/// A thread that goes from processor to processor is counted on all.
+#[test]
+fn thread_moves_between_processors() {
+    if !guest::is("two-processors") {
+        return;
+    }
+    run_on(&[0, 1]);
+    let mut cpi = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    cpi.start().expect("started");
+    for turn in 0..10 {
+        run_on(&[turn % 2]);
+        region(TURNS);
+    }
+    let result = cpi.get().cloned();
+    run_on(&[0, 1]);
+    let data = result.unwrap_or_else(|error| panic!("{:?}: {error}", error.kind() == ErrorKind::NeverRan));
+    let found = data.thread.expect("measured").instructions;
+    assert_within("its instructions", found as f64 / instructions(10 * TURNS) as f64, 0.995..1.005);
+    guest::ok(
+        "thread that changes processors",
+        format_args!("{found} instructions of {}", instructions(10 * TURNS)),
+    );
+}

@@ -1,0 +1,249 @@
+//! Any number of instances, nested, overlapping and in many threads, and none disturbs another.
+
+use std::sync::Barrier;
+
+use tachograph_cpi::{Cpi, Mode, Options};
+
+use crate::exact::{Pick, beyond_the_region, of_processor, of_thread};
+use crate::guest;
+use crate::region::{instructions, region};
+
+/// What instances measure, and how their numbers are had.
+fn kinds() -> [(&'static str, Options, Pick); 2] {
+    [
+        ("the thread", guest::user_code(Mode::ON_THREAD), of_thread),
+        ("the processor", guest::user_code(Mode::RAW), of_processor),
+    ]
+}
+
+fn new(options: Options) -> Cpi {
+    let mut cpi = Cpi::new(options).expect("counters are there");
+    // The first time memory is taken.
+    cpi.get().expect("counted");
+    cpi
+}
+
+fn instructions_of(cpi: &mut Cpi, pick: Pick) -> u64 {
+    pick(cpi.get().expect("counted")).0
+}
+
+/// As in the facility's figure: the third instance inside the second inside the first. Counts of the three.
+fn nested(options: Options, pick: Pick, regions: [u64; 5]) -> [u64; 3] {
+    let (mut first, mut second, mut third) = (new(options), new(options), new(options));
+    first.start().expect("started");
+    region(regions[0]);
+    second.start().expect("started");
+    region(regions[1]);
+    third.start().expect("started");
+    region(regions[2]);
+    let third = instructions_of(&mut third, pick);
+    region(regions[3]);
+    let second = instructions_of(&mut second, pick);
+    region(regions[4]);
+    [instructions_of(&mut first, pick), second, third]
+}
+
+/// The second starts inside the first and ends after it. Counts of the two.
+fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
+    let (mut first, mut second) = (new(options), new(options));
+    first.start().expect("started");
+    region(regions[0]);
+    second.start().expect("started");
+    region(regions[1]);
+    let first = instructions_of(&mut first, pick);
+    region(regions[2]);
+    [first, instructions_of(&mut second, pick)]
+}
+
+/// What the evaluation of other instances inside an interval may differ by: they divide and format numbers, which takes a few
+/// instructions more or less as the numbers are.
+const EVALUATION: u64 = 100;
+
+/// Asserts that counts grow as the regions do: to the instruction where nothing but the region is in the interval, else but for
+/// the evaluation of the instances that are read in it.
+fn assert_growth<const COUNT: usize>(
+    what: &str,
+    short: [u64; COUNT],
+    long: [u64; COUNT],
+    more: [u64; COUNT],
+    holds_others: [bool; COUNT],
+) {
+    for place in 0..COUNT {
+        let (found, expected) = (long[place] - short[place], instructions(more[place]));
+        let slack = if holds_others[place] { EVALUATION } else { 0 };
+        assert!(
+            found.abs_diff(expected) <= slack,
+            "{what}, interval {}: longer by {found}, not {expected}",
+            place + 1
+        );
+    }
+}
+
+#[test]
+fn nested_instances_count_exactly() {
+    if guest::shift().is_none() {
+        return;
+    }
+    let regions = [100, 200, 300, 400, 500];
+    let more = [1_000_000, 20_000, 300_000, 4_000, 50_000];
+    let longer = std::array::from_fn(|place| regions[place] + more[place]);
+    let expected = [more.iter().sum(), more[1..4].iter().sum(), more[2]];
+    for (name, options, pick) in kinds() {
+        nested(options, pick, regions);
+        let (short, long) = (nested(options, pick, regions), nested(options, pick, longer));
+        assert_growth(name, short, long, expected, [true, true, false]);
+        // The inner one counts what it does alone.
+        let shift = guest::shift().expect("looked at above");
+        assert_eq!(short[2] - instructions(regions[2]), beyond_the_region(options, pick, shift), "of {name}");
+    }
+    guest::ok("3 inside 2 inside 1", format_args!("longer by {:?} instructions", expected.map(instructions)));
+}
+
+#[test]
+fn overlapping_instances_count_exactly() {
+    if guest::shift().is_none() {
+        return;
+    }
+    let regions = [100, 200, 300];
+    let more = [1_000_000, 20_000, 300_000];
+    let longer = std::array::from_fn(|place| regions[place] + more[place]);
+    let expected = [more[0] + more[1], more[1] + more[2]];
+    for (name, options, pick) in kinds() {
+        overlapping(options, pick, regions);
+        let (short, long) = (overlapping(options, pick, regions), overlapping(options, pick, longer));
+        // The first one is read, and evaluated, inside the second.
+        assert_growth(name, short, long, expected, [false, true]);
+    }
+    guest::ok("two that overlap", format_args!("longer by {:?} instructions", expected.map(instructions)));
+}
+
+#[test]
+fn a_second_get_covers_the_longer_time() {
+    if guest::shift().is_none() {
+        return;
+    }
+    for (name, options, pick) in kinds() {
+        let mut cpi = new(options);
+        let mut rounds = |regions: [u64; 3]| {
+            cpi.start().expect("started");
+            region(regions[0]);
+            let once = instructions_of(&mut cpi, pick);
+            region(regions[1]);
+            let twice = pick(cpi.get_and_start().expect("counted")).0;
+            region(regions[2]);
+            [once, twice, instructions_of(&mut cpi, pick)]
+        };
+        rounds([1, 1, 1]);
+        let (short, long) = (rounds([100, 100, 100]), rounds([1_100, 20_100, 300_100]));
+        // What the first get evaluates is inside the longer interval, what the second one does inside the next.
+        assert_growth(name, short, long, [1_000, 21_000, 300_000], [false, true, true]);
+    }
+    guest::ok("get, get_and_start, get", "the second get covers both regions, the third only the last");
+}
+
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").expect("proc is there").count()
+}
+
+#[test]
+fn ten_thousand_instances_leave_no_file_open() {
+    if guest::shift() != Some(0) {
+        return;
+    }
+    let both = guest::user_code(Mode::SCALED | Mode::ON_THREAD);
+    // What stays open for good (a file of /proc) is opened before.
+    drop(new(both));
+    let before = open_files();
+    for _ in 0..5_000 {
+        drop(Cpi::new(both).expect("counters are there"));
+    }
+    assert_eq!(open_files(), before, "each was the first and the last one");
+    let outer = new(both);
+    let with_one = open_files();
+    assert!(with_one > before, "counters take files");
+    for _ in 0..5_000 {
+        drop(Cpi::new(both).expect("counters are there"));
+    }
+    assert_eq!(open_files(), with_one, "with one that stays");
+    let many: Vec<Cpi> = (0..1_000).map(|_| Cpi::new(both).expect("counters are there")).collect();
+    assert_eq!(open_files(), with_one, "a thousand at once");
+    drop((many, outer));
+    assert_eq!(open_files(), before, "the last one closes the counters");
+    guest::ok(
+        "10,000 instances",
+        format_args!("{before} open files before and after, {with_one} with 1 or 1,001 at once"),
+    );
+}
+
+#[test]
+fn a_thousand_instances_at_once_are_as_exact_as_one() {
+    let Some(shift) = guest::shift() else { return };
+    for (name, options, pick) in kinds() {
+        let alone = beyond_the_region(options, pick, shift);
+        let others: Vec<Cpi> = (0..1_000).map(|_| new(options)).collect();
+        assert_eq!(beyond_the_region(options, pick, shift), alone, "of {name}");
+        drop(others);
+    }
+    guest::ok("one of 1,001 instances", "counts as it does alone");
+}
+
+#[test]
+fn many_threads_at_once_count_exactly() {
+    const THREADS: u64 = 8;
+    let Some(shift) = guest::shift() else { return };
+    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let started = Barrier::new(THREADS as usize);
+    let found: Vec<u64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let started = &started;
+                scope.spawn(move || {
+                    let mut cpi = new(guest::user_code(Mode::ON_THREAD));
+                    started.wait();
+                    // Long enough for the threads to take turns on the processor.
+                    let iterations = 10_000_000 + 1_000 * number;
+                    cpi.start().expect("started");
+                    region(iterations);
+                    let data = cpi.get().expect("counted");
+                    assert_eq!(data.tid, rustix::thread::gettid().as_raw_nonzero().get() as u32);
+                    of_thread(data).0 - instructions(iterations)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert_eq!(found, vec![alone; THREADS as usize], "beyond the regions");
+    guest::ok("8 threads at once", format_args!("each counts its own region + {alone}, as one alone"));
+}
+
+#[test]
+fn the_thread_is_the_one_that_made_the_instance() {
+    if guest::shift().is_none() {
+        return;
+    }
+    let mut cpi = new(guest::user_code(Mode::ON_THREAD));
+    let mut measure = |own: u64, others: u64| {
+        cpi.start().expect("started");
+        region(own);
+        let (cpi, counted) = std::thread::scope(|scope| {
+            let cpi = &mut cpi;
+            let other = scope.spawn(move || {
+                region(others);
+                let counted = instructions_of(cpi, of_thread);
+                (cpi, counted)
+            });
+            other.join().expect("no panic")
+        });
+        let after = instructions_of(cpi, of_thread);
+        assert!(after >= counted, "{after} after {counted}");
+        counted
+    };
+    measure(1_000, 1_000);
+    let base = measure(1_000, 1_000);
+    // Making and waiting for a thread takes a few instructions, not always the same.
+    let others_longer = measure(1_000, 5_000_000).abs_diff(base);
+    assert!(others_longer < 5_000, "{others_longer} instructions of the other thread were counted");
+    let own_longer = (measure(1_001_000, 1_000) - base).abs_diff(instructions(1_000_000));
+    assert!(own_longer < 5_000, "{own_longer} instructions are missing or too many");
+    guest::ok("get from another thread", "counts the thread that made the instance");
+}

@@ -1,0 +1,69 @@
+//! Other users of the counters.
+
+use std::io::Error;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use perf_event_open_sys::bindings::{
+    PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS, PERF_TYPE_HARDWARE,
+};
+use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
+
+/// Whom they count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    Thread,
+    Processor,
+}
+
+/// Counters that are open, each on its own.
+pub(crate) struct Others(#[allow(dead_code, reason = "open until dropped")] Vec<OwnedFd>);
+
+impl Others {
+    /// So many instruction counters, which take turns with everyone.
+    pub(crate) fn in_turns(count: usize, target: Target) -> Self {
+        Self(
+            (0..count)
+                .map(|_| open(PERF_COUNT_HW_INSTRUCTIONS.into(), target, false).expect("opened"))
+                .collect(),
+        )
+    }
+
+    /// So many of them that never give way, which is all that the machine has: the cycle counter and six others.
+    pub(crate) fn that_stay(target: Target) -> Self {
+        let cycles = open(PERF_COUNT_HW_CPU_CYCLES.into(), target, true).expect("opened");
+        let instructions =
+            (0..6).map(|_| open(PERF_COUNT_HW_INSTRUCTIONS.into(), target, true).expect("opened"));
+        Self(std::iter::once(cycles).chain(instructions).collect())
+    }
+}
+
+fn open(event: u64, target: Target, stays: bool) -> Result<OwnedFd, Error> {
+    let mut attributes = perf_event_attr {
+        type_: PERF_TYPE_HARDWARE,
+        size: size_of::<perf_event_attr>() as u32,
+        config: event,
+        ..perf_event_attr::default()
+    };
+    attributes.set_exclude_kernel(1);
+    attributes.set_pinned(stays.into());
+    let (pid, processor) = match target {
+        Target::Thread => (0, -1),
+        Target::Processor => (-1, 0),
+    };
+    // SAFETY: the structure is whole, lives during the call, and its size is told; the kernel only reads it (and writes its
+    // size back, in place, when it knows another).
+    let number = unsafe {
+        perf_event_open_sys::perf_event_open(
+            &raw mut attributes,
+            pid,
+            processor,
+            -1,
+            PERF_FLAG_FD_CLOEXEC.into(),
+        )
+    };
+    if number < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the call was successful, so this is a file that was opened just now and that no one else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

@@ -1,0 +1,173 @@
+//! Two processes measure at once, and each counts as it does alone. A command, or a running process, is counted with its
+//! children.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use tachograph_cpi::{Counts, Cpi, Events, Mode, ProcessCpi};
+
+use crate::exact::{beyond_the_region, of_processor, of_thread};
+use crate::guest;
+use crate::region::{instructions, region};
+
+/// Set for the process that is started here.
+const ROLE: &str = "TACHO_PMU_OTHER";
+
+/// Turns of the long region in which both run: a tenth of a second and more, so that they take many turns on the processor.
+const LONG: u64 = 50_000_000;
+
+/// The other process: measures when it is told to, and tells what it found.
+#[test]
+fn the_other_process() {
+    let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
+    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("counters are there");
+    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    thread.get().expect("counted");
+    println!("\nOTHER ready");
+    std::io::stdin().lock().read_line(&mut String::new()).expect("told to begin");
+    processor.start().expect("started");
+    thread.start().expect("started");
+    region(LONG);
+    let own = of_thread(thread.get().expect("counted")).0;
+    let all = of_processor(processor.get().expect("counted")).0;
+    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    println!("\nOTHER {} {all} {alone}", own - instructions(LONG));
+}
+
+fn other(arguments: &mut Command) -> Child {
+    arguments.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("this program starts")
+}
+
+#[test]
+fn two_processes_count_as_one_alone() {
+    let Some(shift) = guest::shift() else { return };
+    if std::env::var_os(ROLE).is_some() {
+        return;
+    }
+    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let program = std::env::current_exe().expect("this program");
+    let arguments = ["--exact", "processes::the_other_process", "--nocapture", "--test-threads=1"];
+    let mut other = other(Command::new(program).args(arguments).env(ROLE, "1"));
+    let mut input = other.stdin.take().expect("piped");
+    let mut lines = BufReader::new(other.stdout.take().expect("piped")).lines();
+    let mut told = || loop {
+        let line = lines.next().expect("the other tells something").expect("text");
+        if let Some(told) = line.strip_prefix("OTHER ") {
+            return told.to_owned();
+        }
+    };
+    assert_eq!(told(), "ready");
+
+    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("counters are there");
+    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    thread.get().expect("counted");
+    input.write_all(b"begin\n").expect("the other listens");
+    processor.start().expect("started");
+    thread.start().expect("started");
+    region(LONG);
+    let own = of_thread(thread.get().expect("counted")).0 - instructions(LONG);
+    let all = of_processor(processor.get().expect("counted")).0;
+
+    let found: Vec<u64> = told().split(' ').map(|word| word.parse().expect("a number")).collect();
+    assert!(other.wait().expect("waited").success(), "the other failed");
+    let [other_own, other_all, other_alone] = found[..] else { panic!("three numbers, not {found:?}") };
+    assert_eq!((own, other_own, other_alone), (alone, alone, alone), "beyond the regions");
+    // Both did run at once: each saw on the processor more than its own.
+    for seen in [all, other_all] {
+        assert!(
+            seen > instructions(LONG) * 3 / 2,
+            "only {seen} instructions on the processor: they ran one after the other"
+        );
+    }
+    guest::ok(
+        "two processes at once",
+        format_args!(
+            "each counts its region + {alone}, as alone; {all} and {other_all} on the processor meanwhile"
+        ),
+    );
+}
+
+/// The program whose work is known: so many turns of the region in its first thread, then in each of its further threads,
+/// of its children, and of the programs that these execute.
+const WORKLOAD: &str = "./workload";
+
+fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
+    let mut command = Command::new(WORKLOAD);
+    command.args([turns.to_string(), threads.to_string(), children.to_string()]);
+    let (mut child, counter) =
+        ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program is there");
+    let mut counter = counter.expect("counters are there");
+    assert!(counter.is_user_only());
+    assert!(child.wait().expect("waited").success(), "the program failed");
+    let counts = counter.get().expect("counted");
+    assert_eq!(counts.running_ns, counts.enabled_ns, "no one else has the counters");
+    counts
+}
+
+#[test]
+fn commands_are_counted_with_threads_and_children() {
+    let Some(shift) = guest::shift() else { return };
+    // Two words of one length each, so that nothing but the regions differs.
+    let (short, long) = (1_000_000, 3_000_000);
+    // The own process is as large as can be, and none of it is counted.
+    region(LONG);
+    for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
+        let (less, more) =
+            (count_workload(short, threads, children), count_workload(long, threads, children));
+        // A child is forked, makes its region, and executes the program anew, which makes its own.
+        let regions = u64::from(1 + threads + 2 * children);
+        let expected = instructions(long - short) * regions;
+        let found = more.instructions - less.instructions;
+        let name = format!("command with {threads} more threads and {children} children");
+        // Waiting for threads takes a few instructions, not always the same.
+        let slack = if threads == 0 { 0 } else { expected / 10_000 };
+        assert!(found.abs_diff(expected) <= slack, "{name}: longer by {found}, not {expected}");
+        for counts in [less, more] {
+            assert_eq!(counts.core_cycles, counts.instructions << shift, "{name}");
+            assert_eq!(counts.cycles, counts.core_cycles, "{name}");
+            assert_eq!(counts.cpi(), Some(f64::from(1 << shift)), "{name}");
+        }
+        guest::ok(
+            &name,
+            format_args!("{} and {} instructions: longer by {found}", less.instructions, more.instructions),
+        );
+    }
+}
+
+#[test]
+fn command_that_cannot_be_started() {
+    if guest::shift().is_none() {
+        return;
+    }
+    let mut command = Command::new("./no-such-program");
+    let error = ProcessCpi::spawn(&mut command, true, Events::Hardware).expect_err("not there");
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    guest::ok("command that is not there", error);
+}
+
+#[test]
+fn running_process_is_counted_from_now_on() {
+    if guest::shift().is_none() {
+        return;
+    }
+    let measure = |turns: u64| {
+        let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        // It has done its region once, and waits: with a thread of its own, which is counted, too.
+        output.read_line(&mut String::new()).expect("it waits");
+        let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("counters are there");
+        counter.start().expect("started");
+        drop(child.stdin.take());
+        assert!(child.wait().expect("waited").success(), "the program failed");
+        counter.get().expect("counted").instructions
+    };
+    let (short, long) = (1_000_000, 3_000_000);
+    // After it waited: the region in the first thread, in the one that was there, in a child, and in what that executes.
+    let expected = instructions(long - short) * 4;
+    let found = measure(long) - measure(short);
+    assert!(found.abs_diff(expected) <= expected / 1_000, "longer by {found}, not {expected}");
+    guest::ok(
+        "running process",
+        format_args!("{found} more instructions of {expected}, of two threads and two children"),
+    );
+}

@@ -1,0 +1,36 @@
+//! Regions of a known number of instructions.
+
+use std::ops::Range;
+
+/// Executes two instructions this many times.
+#[cfg(target_arch = "aarch64")]
+#[inline(never)]
+pub(crate) fn region(iterations: u64) {
+    assert!(iterations > 0, "a region has at least one turn");
+    // SAFETY: the two instructions touch nothing but the register that is given to them and the condition flags, which
+    // assembly may change unless it says otherwise. The register starts above zero and falls by one each time, so the loop
+    // ends.
+    unsafe {
+        std::arch::asm!(
+            "2: subs {left}, {left}, #1",
+            "b.ne 2b",
+            left = inout(reg) iterations => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+pub(crate) fn region(_iterations: u64) {
+    panic!("TACHO_PMU is for the emulated arm64 machine: run tools/pmu-vm/check");
+}
+
+/// Instructions of a region's loop.
+pub(crate) fn instructions(iterations: u64) -> u64 {
+    2 * iterations
+}
+
+/// Asserts that a number lies in a range, and says by how much it does not.
+pub(crate) fn assert_within(what: &str, value: f64, range: Range<f64>) {
+    assert!(range.contains(&value), "{what} is {value}, and not from {} to {}", range.start, range.end);
+}

@@ -1,0 +1,47 @@
+//! Work and sleep in known proportion: what CPI while busy is worth, and raw CPI.
+
+use std::time::Duration;
+
+use tachograph_cpi::{Cpi, Mode};
+
+use crate::guest;
+use crate::region::{assert_within, region};
+
+/// A turn of work and sleep.
+const WORK: [u64; 3] = [40, 100, 160];
+const SLEEP_MS: u64 = 100;
+/// For at least this long, of the machine's own time.
+const TOTAL_MS: u64 = 2_000;
+
+/// Works for so long: the machine's clock goes on by a nanosecond per cycle.
+fn work(milliseconds: u64, shift: u32) {
+    region((milliseconds * 1_000_000) >> shift >> 1);
+}
+
+#[test]
+fn shares_and_both_kinds_are_right() {
+    let Some(shift @ (0 | 1)) = guest::shift() else { return };
+    let expected_cpi = f64::from(1 << shift);
+    for work_ms in WORK {
+        let share = work_ms as f64 / (work_ms + SLEEP_MS) as f64;
+        let mut cpi = Cpi::new(Mode::SCALED).expect("counters are there");
+        cpi.start().expect("started");
+        for _ in 0..TOTAL_MS.div_ceil(work_ms + SLEEP_MS) {
+            work(work_ms, shift);
+            std::thread::sleep(Duration::from_millis(SLEEP_MS));
+        }
+        let data = cpi.get().expect("counted");
+        assert!(data.is_scaled && !data.is_user_only);
+        let system = data.system;
+        let busy = system.busy_percent().expect("known");
+        let scaled = system.cpi_scaled().expect("known");
+        let raw = system.cpi().expect("counted");
+        guest::ok(
+            &format!("work for {:.1} % of the time", 100.0 * share),
+            format_args!("busy {busy:.2} %, CPI {raw:.4}, while busy {scaled:.4}"),
+        );
+        assert_within("CPI while busy against the true one", scaled / expected_cpi, 0.99..1.01);
+        assert_within("CPI against true / share", raw / (expected_cpi / share), 0.98..1.02);
+        assert_within("busy share against work's", busy / 100.0 / share, 0.98..1.02);
+    }
+}

@@ -1,0 +1,131 @@
+//! More counters are wanted than the machine has.
+
+use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode};
+
+use crate::guest;
+use crate::others::{Others, Target};
+use crate::region::{assert_within, instructions, region};
+
+/// How many others want a counter.
+const OTHERS: usize = 12;
+/// Turns of the loop: 0.2 s, fifty turns of the counters.
+const LONG: u64 = 100_000_000;
+/// 0.1 ms; a turn of the counters takes 4 ms.
+const SHORT: u64 = 50_000;
+/// How often the short region is measured: 50 ms of it.
+const TIMES: u32 = 500;
+
+struct Case {
+    name: &'static str,
+    mode: Mode,
+    target: Target,
+    /// Instructions, cycles and the share of the time for which they were counted.
+    pick: fn(&CpiData) -> (u64, u64, Option<f64>),
+}
+
+const CASES: [Case; 2] = [
+    Case {
+        name: "the thread",
+        mode: Mode::ON_THREAD,
+        target: Target::Thread,
+        pick: |data| {
+            let thread = data.thread.expect("measured");
+            (thread.instructions, thread.core_cycles, thread.running_share())
+        },
+    },
+    Case {
+        name: "the processor",
+        mode: Mode::RAW,
+        target: Target::Processor,
+        pick: |data| (data.system.instructions, data.system.core_cycles, data.system.running_share()),
+    },
+];
+
+#[test]
+fn counts_are_scaled_and_the_share_is_told() {
+    if guest::shift() != Some(0) {
+        return;
+    }
+    for Case { name, mode, target, pick } in CASES {
+        let _others = Others::in_turns(OTHERS, target);
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        cpi.start().expect("started");
+        region(LONG);
+        let (counted, cycles, share) = pick(cpi.get().expect("counted"));
+        let share = share.expect("there was time");
+        assert_within("the share of time", share, 0.1..0.9);
+        assert_within(
+            "instructions against the true ones",
+            counted as f64 / instructions(LONG) as f64,
+            0.99..1.01,
+        );
+        // Read by the program itself, the second one is read a few instructions after the first.
+        assert_within("cycles against instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
+        guest::ok(
+            &format!("{OTHERS} other counters, {name}"),
+            format_args!(
+                "{counted} instructions of {}, counted for {:.1} % of the time",
+                instructions(LONG),
+                100.0 * share
+            ),
+        );
+    }
+}
+
+#[test]
+fn region_shorter_than_a_turn() {
+    if guest::shift() != Some(0) {
+        return;
+    }
+    for Case { name, mode, target, pick } in CASES {
+        let _others = Others::in_turns(OTHERS, target);
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        let (mut counted, mut never) = (0, 0);
+        // Through several rounds of turns: now and then the region falls wholly between this instance's.
+        for _ in 0..TIMES {
+            cpi.start().expect("started");
+            region(SHORT);
+            match cpi.get() {
+                Ok(data) => {
+                    assert!(pick(data).2.is_some_and(|share| share > 0.0), "{name}: counted, but never ran");
+                    counted += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NeverRan, "{error}");
+                    assert_never_ran(&error.to_string());
+                    never += 1;
+                }
+            }
+        }
+        assert!(counted > 0 && never > 0, "{name}: {counted} counted, {never} never ran");
+        guest::ok(
+            &format!("region shorter than a turn, {name}"),
+            format_args!("{never} of {TIMES} never ran and say so, {counted} were counted"),
+        );
+    }
+}
+
+#[test]
+fn others_that_never_give_way() {
+    if guest::shift() != Some(0) {
+        return;
+    }
+    for Case { name, mode, target, .. } in CASES {
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        let others = Others::that_stay(target);
+        cpi.start().expect("started");
+        region(LONG / 10);
+        let error = cpi.get().expect_err("the hardware was never to be had");
+        assert_eq!(error.kind(), ErrorKind::NeverRan, "{name}: {error}");
+        assert_never_ran(&error.to_string());
+        drop(others);
+        cpi.start().expect("started");
+        region(LONG / 10);
+        cpi.get().expect("the others are gone");
+        guest::ok(&format!("all counters held by others, {name}"), &error);
+    }
+}
+
+fn assert_never_ran(text: &str) {
+    assert!(text.contains("never ran"), "{text}");
+}
