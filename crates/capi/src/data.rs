@@ -1,0 +1,220 @@
+//! `CPI_DATA` as C sees it.
+
+use tachograph_cpi::{CpiData, Mode, ProcessorState};
+
+use crate::code::Code;
+use crate::failure::Failure;
+
+/// Processors for which [`CpiDataBlock`] has room: `MAX_CPUS` in perfutil.h, and part of the binary
+/// interface.
+pub const MAX_CPUS: usize = 1024;
+
+/// `CPI_DATA`. A value that cannot be told is NaN; places of processors that are offline or do not exist, and
+/// values of kinds that the instance does not measure, are 0.
+#[derive(Clone, Debug, PartialEq)]
+#[repr(C)]
+pub struct CpiDataBlock {
+    /// The highest number of a processor that was measured, plus 1; 0 where none is measured.
+    pub num_cpus: i32,
+    /// The thread that made the instance.
+    pub tid: u32,
+    /// Length of the interval in ticks of the clock.
+    pub elapsed_cycles: u64,
+    /// CPI of each processor, idle time included.
+    pub raw_cpi: [f64; MAX_CPUS],
+    /// Of the system.
+    pub raw_sys_cpi: f64,
+    /// CPI of each processor while busy.
+    pub scaled_cpi: [f64; MAX_CPUS],
+    /// Of the system.
+    pub scaled_sys_cpi: f64,
+    /// Busy share of each processor in percent.
+    pub cpu_busy: [f64; MAX_CPUS],
+    /// Of the system.
+    pub sys_busy: f64,
+    /// CPI of the thread that made the instance.
+    pub thread_cpi: f64,
+}
+
+impl CpiDataBlock {
+    /// All zeros.
+    pub(crate) fn boxed() -> Box<Self> {
+        let room = || [0.0; MAX_CPUS];
+        Box::new(Self {
+            num_cpus: 0,
+            tid: 0,
+            elapsed_cycles: 0,
+            raw_cpi: room(),
+            raw_sys_cpi: 0.0,
+            scaled_cpi: room(),
+            scaled_sys_cpi: 0.0,
+            cpu_busy: room(),
+            sys_busy: 0.0,
+            thread_cpi: 0.0,
+        })
+    }
+
+    /// Takes over what was measured.
+    ///
+    /// # Errors
+    ///
+    /// When there are more processors than places. When no CPI can be told: the block is filled nevertheless.
+    pub(crate) fn fill(&mut self, measured: &CpiData, mode: Mode) -> Result<(), Failure> {
+        let count = measured.processors.len();
+        if count > MAX_CPUS {
+            return Err(Failure::new(
+                Code::PU_ERROR_INSUFFICIENT_BUFFER,
+                format!(
+                    "This machine has processors up to number {}, and CPI_DATA has room for {MAX_CPUS} \
+                     (MAX_CPUS): use tacho cpi, which has no such bound.",
+                    count - 1
+                ),
+            ));
+        }
+        let told = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let has_processors = mode.has_processors();
+        let before = usize::try_from(self.num_cpus).unwrap_or(MAX_CPUS).min(MAX_CPUS);
+        self.num_cpus = i32::try_from(count).expect("at most MAX_CPUS");
+        self.tid = measured.tid;
+        self.elapsed_cycles = measured.elapsed_cycles;
+        // Places that had a processor last time and have none now become 0 again.
+        for place in 0..count.max(before) {
+            let processor = measured.processors.get(place).filter(|is| is.state != ProcessorState::Offline);
+            let of = processor.map(|processor| &processor.measured);
+            self.raw_cpi[place] = of.map_or(0.0, |of| told(of.cpi()));
+            let of = of.filter(|_| measured.is_scaled);
+            self.scaled_cpi[place] = of.map_or(0.0, |of| told(of.cpi_scaled()));
+            self.cpu_busy[place] = of.map_or(0.0, |of| told(of.busy_percent()));
+        }
+        let of = has_processors.then_some(&measured.system);
+        self.raw_sys_cpi = of.map_or(0.0, |of| told(of.cpi()));
+        let of = of.filter(|_| measured.is_scaled);
+        self.scaled_sys_cpi = of.map_or(0.0, |of| told(of.cpi_scaled()));
+        self.sys_busy = of.map_or(0.0, |of| told(of.busy_percent()));
+        self.thread_cpi = match (&measured.thread, mode.has(Mode::ON_THREAD)) {
+            (Some(thread), _) => told(thread.cpi()),
+            (None, true) => f64::NAN,
+            (None, false) => 0.0,
+        };
+        let cpi = if has_processors { self.raw_sys_cpi } else { self.thread_cpi };
+        if cpi.is_nan() {
+            return Err(Failure::new(
+                Code::PU_ERROR_INVALID_CPI_DATA,
+                "No instruction was counted in the interval, so there is no CPI: measure a longer interval.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_cpi::{Counts, Measured, ProcessorData};
+
+    use super::*;
+
+    fn measured(instructions: u64, cycles: u64, busy_ticks: u64, elapsed_ticks: u64) -> Measured {
+        let cycles_scaled = cycles * busy_ticks / elapsed_ticks;
+        Measured { instructions, cycles, cycles_scaled, busy_ticks, elapsed_ticks, ..Measured::default() }
+    }
+
+    fn two_of_three() -> CpiData {
+        let on = |measured| ProcessorData { state: ProcessorState::Measured, measured };
+        CpiData {
+            elapsed_cycles: 1_000_000,
+            processors: vec![
+                on(measured(400_000, 1_000_000, 50, 100)),
+                ProcessorData::default(),
+                on(measured(100_000, 1_000_000, 25, 100)),
+            ],
+            system: measured(500_000, 2_000_000, 75, 200),
+            is_scaled: true,
+            tid: 4242,
+            thread: Some(Counts { instructions: 300_000, cycles: 450_000, ..Counts::default() }),
+            ..CpiData::default()
+        }
+    }
+
+    #[test]
+    fn values_are_where_c_looks_for_them() {
+        let mut block = CpiDataBlock::boxed();
+        block.fill(&two_of_three(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD).expect("a CPI");
+        assert_eq!((block.num_cpus, block.tid, block.elapsed_cycles), (3, 4242, 1_000_000));
+        assert_eq!(block.raw_cpi[..4], [2.5, 0.0, 10.0, 0.0]);
+        assert_eq!(block.scaled_cpi[..4], [1.25, 0.0, 2.5, 0.0]);
+        assert_eq!(block.cpu_busy[..4], [50.0, 0.0, 25.0, 0.0]);
+        assert_eq!((block.raw_sys_cpi, block.scaled_sys_cpi), (4.0, 1.5));
+        assert_eq!((block.sys_busy, block.thread_cpi), (37.5, 1.5));
+    }
+
+    #[test]
+    fn what_is_gone_or_not_measured_is_zero_again() {
+        let mut block = CpiDataBlock::boxed();
+        let mut data = two_of_three();
+        block.fill(&data, Mode::ALL).expect("a CPI");
+        data.processors.truncate(1);
+        data.is_scaled = false;
+        data.thread = None;
+        block.fill(&data, Mode::RAW).expect("a CPI");
+        assert_eq!(block.num_cpus, 1);
+        assert_eq!(block.raw_cpi[..3], [2.5, 0.0, 0.0]);
+        assert_eq!(block.scaled_cpi[..3], [0.0; 3]);
+        assert_eq!(block.cpu_busy[..3], [0.0; 3]);
+        assert_eq!((block.scaled_sys_cpi, block.sys_busy, block.thread_cpi), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn the_thread_alone() {
+        let mut block = CpiDataBlock::boxed();
+        let data = CpiData { processors: Vec::new(), system: Measured::default(), ..two_of_three() };
+        block.fill(&data, Mode::ON_THREAD).expect("a CPI of the thread");
+        assert_eq!((block.num_cpus, block.raw_sys_cpi, block.thread_cpi), (0, 0.0, 1.5));
+        let idle = CpiData { thread: Some(Counts::default()), ..data };
+        let failure = block.fill(&idle, Mode::ON_THREAD).expect_err("no instructions");
+        assert_eq!(failure.code, Code::PU_ERROR_INVALID_CPI_DATA);
+        assert!(block.thread_cpi.is_nan());
+    }
+
+    #[test]
+    fn without_instructions_it_is_filled_and_an_error() {
+        let mut block = CpiDataBlock::boxed();
+        let mut data = two_of_three();
+        data.system.instructions = 0;
+        data.processors[0].measured.instructions = 0;
+        let failure = block.fill(&data, Mode::RAW | Mode::SCALED).expect_err("no instructions");
+        assert_eq!(failure.code, Code::PU_ERROR_INVALID_CPI_DATA);
+        assert!(block.raw_sys_cpi.is_nan() && block.scaled_sys_cpi.is_nan() && block.raw_cpi[0].is_nan());
+        assert_eq!((block.sys_busy, block.cpu_busy[0], block.raw_cpi[2]), (37.5, 50.0, 10.0));
+    }
+
+    #[test]
+    fn a_share_that_is_not_known_is_not_zero() {
+        let mut block = CpiDataBlock::boxed();
+        let mut data = two_of_three();
+        for measured in [&mut data.system, &mut data.processors[0].measured] {
+            (measured.busy_ticks, measured.elapsed_ticks, measured.cycles_scaled) = (0, 0, 0);
+        }
+        block.fill(&data, Mode::RAW | Mode::SCALED).expect("raw CPI is known");
+        assert!(block.sys_busy.is_nan() && block.scaled_sys_cpi.is_nan());
+        assert!(block.cpu_busy[0].is_nan() && block.scaled_cpi[0].is_nan());
+        assert_eq!((block.raw_cpi[0], block.cpu_busy[2]), (2.5, 25.0));
+        // Known to be idle all the time: the share is 0, and a CPI while busy there is none.
+        data.processors[0].measured.elapsed_ticks = 100;
+        block.fill(&data, Mode::RAW | Mode::SCALED).expect("raw CPI is known");
+        assert_eq!(block.cpu_busy[0], 0.0);
+        assert!(block.scaled_cpi[0].is_nan());
+    }
+
+    #[test]
+    fn more_processors_than_places() {
+        let mut block = CpiDataBlock::boxed();
+        let mut data = two_of_three();
+        data.processors.resize(MAX_CPUS, data.processors[0]);
+        block.fill(&data, Mode::RAW).expect("it fits");
+        assert_eq!((block.num_cpus, block.raw_cpi[MAX_CPUS - 1]), (1024, 2.5));
+        data.processors.push(data.processors[0]);
+        let failure = block.fill(&data, Mode::RAW).expect_err("one too many");
+        assert_eq!(failure.code, Code::PU_ERROR_INSUFFICIENT_BUFFER);
+        assert!(failure.text.contains("number 1024"), "{}", failure.text);
+    }
+}

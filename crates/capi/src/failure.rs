@@ -1,0 +1,133 @@
+//! What a call returns when it fails, and the text of a thread's last failure.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tachograph_cpi::Error;
+
+use crate::code::Code;
+
+/// A return code with a sentence: the cause and the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    pub(crate) text: Cow<'static, str>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// A null pointer in the place of this argument.
+    pub(crate) fn null(argument: &str) -> Self {
+        Self::new(Code::PU_ERR_NULL_PTR, format!("The argument {argument} is a null pointer."))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(error.kind().into(), error.to_string())
+    }
+}
+
+thread_local! {
+    /// The text of the last failure, ended by a zero byte.
+    static LAST_TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps the text of a failure for its thread.
+fn keep(text: &str) {
+    // A thread that ends may have lost its text already: then nobody can ask for it.
+    let _ = LAST_TEXT.try_with(|last| {
+        let mut last = last.borrow_mut();
+        last.clear();
+        last.extend(text.bytes().filter(|byte| *byte != 0));
+        last.push(0);
+    });
+}
+
+/// The text of this thread's last failure, empty when there was none; good until the thread's next failure.
+pub(crate) fn last_text() -> *const c_char {
+    LAST_TEXT
+        .try_with(|last| {
+            let last = last.borrow();
+            CStr::from_bytes_with_nul(&last).map_or(c"".as_ptr(), CStr::as_ptr)
+        })
+        .unwrap_or(c"".as_ptr())
+}
+
+/// Runs the body of a call: a failure or a panic becomes `failed`'s value, with its text kept for the thread.
+pub(crate) fn call_or<T>(failed: impl FnOnce(Code) -> T, body: impl FnOnce() -> Result<T, Failure>) -> T {
+    // State that a panic could leave half done is behind locks, which are poisoned by it: see `instance.rs`.
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => return value,
+        Ok(Err(failure)) => failure,
+        Err(payload) => {
+            let cause = payload.downcast_ref::<&str>().copied();
+            let cause = cause.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            Failure::new(
+                Code::PU_ERROR_INTERNAL_ERROR,
+                format!(
+                    "An error in libtachograph: {}. Please report it with what led to it.",
+                    cause.unwrap_or("no cause given")
+                ),
+            )
+        }
+    };
+    keep(&failure.text);
+    failed(failure.code)
+}
+
+/// Runs the body of a call that returns a code.
+pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
+    call_or(|code| code.0, || body().map(|()| Code::PU_SUCCESS.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> String {
+        LAST_TEXT.with(|last| {
+            let last = last.borrow();
+            let text = CStr::from_bytes_with_nul(&last).expect("ended by a zero byte");
+            text.to_str().expect("UTF-8").to_owned()
+        })
+    }
+
+    #[test]
+    fn a_panic_becomes_a_code_and_a_text() {
+        assert_eq!(call(|| panic!("lost {} sheep", 2)), -200);
+        assert_eq!(text(), "An error in libtachograph: lost 2 sheep. Please report it with what led to it.");
+        assert_eq!(call(|| panic!("one word")), -200);
+        assert_eq!(text(), "An error in libtachograph: one word. Please report it with what led to it.");
+        assert_eq!(call(|| std::panic::panic_any(7_u8)), -200);
+        assert_eq!(
+            text(),
+            "An error in libtachograph: no cause given. Please report it with what led to it."
+        );
+        assert_eq!(call_or(|_| 0, || panic!("a call with another type")), 0);
+    }
+
+    #[test]
+    fn success_leaves_the_text_and_zero_bytes_do_not_cut_it() {
+        assert_eq!(call(|| Err(Failure::new(Code::PU_FAILURE, "a\0b"))), -1);
+        assert_eq!(call(|| Ok(())), 0);
+        assert_eq!(text(), "ab");
+    }
+
+    #[test]
+    fn texts_are_of_their_thread() {
+        assert_eq!(call(|| Err(Failure::null("handle"))), -3);
+        std::thread::spawn(|| {
+            assert!(LAST_TEXT.with(|last| last.borrow().is_empty()));
+            assert_eq!(call(|| Err(Failure::new(Code::PU_FAILURE, "other"))), -1);
+        })
+        .join()
+        .expect("the thread ends well");
+        assert_eq!(text(), "The argument handle is a null pointer.");
+    }
+}

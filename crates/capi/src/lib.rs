@@ -1,0 +1,21 @@
+//! The C interface of Tachograph: what `perfutil.h` declares. docs/c-interface.md is the page for C
+//! programmers.
+//!
+//! This crate only translates: handles to instances, data to [`CPI_DATA`](data::CpiDataBlock), errors to
+//! return codes. What is measured and how is [`tachograph_cpi`]'s. It is a Rust library only so that its
+//! tests see the same numbers as C programs.
+//!
+//! - A handle is a number, never an address: what a program passes is looked up and never followed.
+//! - A panic ends in a return code. No lock is held while a program's code runs.
+//! - `unsafe` is in `boundary.rs`, `environment.rs` and, for tests, `made.rs`.
+
+pub mod boundary;
+pub mod code;
+pub mod data;
+mod environment;
+mod failure;
+mod handles;
+mod instance;
+#[cfg(feature = "made-machine")]
+pub mod made;
+mod trace_file;

@@ -1,0 +1,33 @@
+/* Checks of the C tests: a program prints what is not so, and ends with 1. */
+#ifndef CHECKS_H
+#define CHECKS_H
+
+#include <stdio.h>
+#include <string.h>
+#include "perfutil.h"
+
+static int failed;
+
+static inline void check_code(int line, const char *call, int code, int wanted)
+{
+    if (code != wanted) {
+        printf("line %d: %s returned %d (%s) instead of %d (%s): %s\n", line, call, code, RcToString(code),
+               wanted, RcToString(wanted), TachoLastErrorText());
+        failed = 1;
+    }
+}
+
+static inline void check(int line, const char *what, int holds)
+{
+    if (!holds) {
+        printf("line %d: not so: %s\n", line, what);
+        failed = 1;
+    }
+}
+
+#define RETURNS(call, code) check_code(__LINE__, #call, call, code)
+#define HOLDS(condition) check(__LINE__, #condition, !!(condition))
+/* The last error's text has these words. */
+#define TELLS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
+
+#endif

@@ -1,0 +1,239 @@
+/* Live handles, over the made machine: values, errors, no allocation. Argument: a folder to write in. */
+#include <stdlib.h>
+#include <sys/resource.h>
+#include "checks.h"
+#include "made.h"
+
+/* Every call of the allocator is counted: these stand in the place of the C library's own. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *at, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+static unsigned long allocations;
+
+void *malloc(size_t size)
+{
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *at, size_t size)
+{
+    allocations++;
+    return __libc_realloc(at, size);
+}
+
+int posix_memalign(void **at, size_t alignment, size_t size)
+{
+    allocations++;
+    *at = __libc_memalign(alignment, size);
+    return *at ? 0 : 12;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    allocations++;
+    return __libc_memalign(alignment, size);
+}
+
+static int is_near(double value, double wanted)
+{
+    const double difference = value - wanted;
+    return difference <= wanted * 1e-9 && difference >= -wanted * 1e-9;
+}
+
+/* What the formula gives of the first `processors` processors. */
+static void check_values(const CPI_DATA *cd, int processors, int is_scaled, int is_on_thread)
+{
+    double instructions = 0, scaled = 0, busy = 0;
+    int c;
+
+    HOLDS(cd->num_cpus == processors);
+    HOLDS(cd->tid == 4242);
+    for (c = 0; c < processors; c++) {
+        const double own = 400000.0 + 1000.0 * c;
+        const double share = 50 + c % 50;
+        instructions += own;
+        scaled += 1000000.0 * share / 100;
+        busy += share;
+        HOLDS(is_near(cd->raw_cpi[c], 1000000.0 / own));
+        HOLDS(is_near(cd->scaled_cpi[c], is_scaled ? 10000.0 * share / own : 0));
+        HOLDS(is_near(cd->cpu_busy[c], is_scaled ? share : 0));
+    }
+    for (c = processors; c < MAX_CPUS; c++) {
+        HOLDS(cd->raw_cpi[c] == 0 && cd->scaled_cpi[c] == 0 && cd->cpu_busy[c] == 0);
+    }
+    HOLDS(is_near(cd->raw_sys_cpi, 1000000.0 * processors / instructions));
+    HOLDS(is_near(cd->scaled_sys_cpi, is_scaled ? scaled / instructions : 0));
+    HOLDS(is_near(cd->sys_busy, is_scaled ? busy / processors : 0));
+    HOLDS(is_near(cd->thread_cpi, is_on_thread ? 1.5 : 0));
+}
+
+static void values(int processors)
+{
+    UINT32 kinds;
+
+    TachoMadeMachine((uint32_t)processors);
+    for (kinds = 0; kinds <= (CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD); kinds++) {
+        const CPI_DATA *first, *second;
+        void *handle;
+        RETURNS(CpiInit(kinds, &handle), PU_SUCCESS);
+        HOLDS(CpiGetCurrentMode(handle) == (kinds | CPI_TYPE_RAW));
+        RETURNS(CpiGet(handle, &first), PU_SUCCESS);
+        HOLDS(first->elapsed_cycles == 1000000);
+        check_values(first, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
+        /* The interval goes on. */
+        RETURNS(CpiGet(handle, &second), PU_SUCCESS);
+        HOLDS(second->elapsed_cycles == 2000000);
+        check_values(second, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
+        RETURNS(CpiStart(handle), PU_SUCCESS);
+        RETURNS(CpiGet(handle, &first), PU_SUCCESS);
+        HOLDS(first->elapsed_cycles == 1000000);
+        RETURNS(CpiTerminate(handle), PU_SUCCESS);
+    }
+}
+
+static void dead_and_foreign(void)
+{
+    int foreign = 7;
+    void *dead, *live;
+    const CPI_DATA *cd;
+
+    TachoMadeMachine(2);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &dead), PU_SUCCESS);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &live), PU_SUCCESS);
+    HOLDS(dead != live && dead != NULL && live != NULL);
+    RETURNS(CpiTerminate(dead), PU_SUCCESS);
+    RETURNS(CpiTerminate(dead), PU_ERROR_INVALID_PARAMETER);
+    TELLS("dead");
+    RETURNS(CpiStart(dead), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGet(dead, &cd), PU_ERROR_INVALID_PARAMETER);
+    HOLDS(cd == NULL);
+    RETURNS(CpiGetAndTrace(dead, 0, 0, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiSetTraceHookId(dead, 0, NULL), PU_ERROR_INVALID_PARAMETER);
+    HOLDS(CpiGetCurrentMode(dead) == 0);
+    RETURNS(CpiStart(&foreign), PU_ERROR_INVALID_PARAMETER);
+    TELLS("never");
+    RETURNS(CpiTerminate(&foreign), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGet(live, &cd), PU_SUCCESS);
+    RETURNS(CpiGet(live, NULL), PU_ERR_NULL_PTR);
+    RETURNS(CpiTerminate(live), PU_SUCCESS);
+    RETURNS(CpiTerminate(live), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiTerminate(&foreign), PU_ERR_NOT_INITIALIZED);
+    HOLDS(IsCpiSupported() == 1);
+}
+
+static void tracing(const char *folder)
+{
+    char path[4096];
+    void *handle;
+    const CPI_DATA *cd;
+
+    TachoMadeMachine(2);
+    snprintf(path, sizeof path, "%s/made.nrm2", folder);
+    RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_TRACE_ON_GET | CPI_TYPE_TRACE_SUMMARY, &handle), PU_SUCCESS);
+    RETURNS(CpiSetTraceHookId(handle, -1, NULL), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiSetTraceHookId(handle, 256, NULL), PU_ERROR_INVALID_PARAMETER);
+    TELLS("256");
+    RETURNS(CpiSetTraceHookId(handle, 255, "label"), PU_SUCCESS);
+    /* No trace: the data is there. */
+    cd = NULL;
+    RETURNS(CpiGet(handle, &cd), PU_ERROR_NO_BUFFER);
+    HOLDS(cd != NULL && cd->num_cpus == 2 && cd->elapsed_cycles == 1000000);
+    cd = NULL;
+    RETURNS(CpiGetAndTrace(handle, 0, 0, NULL, &cd), PU_ERROR_NO_BUFFER);
+    HOLDS(cd != NULL && cd->elapsed_cycles == 2000000);
+    RETURNS(TachoTraceOpen(path), PU_SUCCESS);
+    RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
+    RETURNS(CpiGetAndTrace(handle, 256, 0, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
+    HOLDS(cd == NULL);
+    RETURNS(CpiGetAndTrace(handle, -1, 0, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGetAndTrace(handle, 0, 0x80, NULL, &cd), PU_ERROR_INVALID_PARAMETER);
+    RETURNS(CpiGetAndTrace(handle, 0, CPI_TYPE_TRACE_EVERYTHING, "\xff is no UTF-8", &cd), PU_SUCCESS);
+    HOLDS(cd != NULL);
+    RETURNS(TachoTraceClose(), PU_SUCCESS);
+    RETURNS(CpiGet(handle, &cd), PU_ERROR_NO_BUFFER);
+    RETURNS(CpiTerminate(handle), PU_SUCCESS);
+
+    /* A hook of 700 processors: 4 + 12 * 700 words. */
+    TachoMadeMachine(700);
+    RETURNS(TachoTraceOpen(path), PU_SUCCESS);
+    RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED, &handle), PU_SUCCESS);
+    RETURNS(CpiGetAndTrace(handle, 0, CPI_TYPE_TRACE_DETAILED, NULL, &cd), PU_ERROR_HOOK_TOO_LONG);
+    HOLDS(cd != NULL && cd->num_cpus == 700);
+    RETURNS(CpiTerminate(handle), PU_SUCCESS);
+    RETURNS(TachoTraceClose(), PU_SUCCESS);
+}
+
+static void many_processors(void)
+{
+    void *handle;
+    const CPI_DATA *cd;
+
+    TachoMadeMachine(1024);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_SUCCESS);
+    RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
+    HOLDS(cd != NULL && cd->num_cpus == 1024);
+    RETURNS(CpiTerminate(handle), PU_SUCCESS);
+    TachoMadeMachine(1025);
+    RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_SUCCESS);
+    RETURNS(CpiGet(handle, &cd), PU_ERROR_INSUFFICIENT_BUFFER);
+    TELLS("MAX_CPUS");
+    HOLDS(cd == NULL);
+    RETURNS(CpiTerminate(handle), PU_SUCCESS);
+}
+
+static void nothing_is_allocated(const char *folder)
+{
+    char path[4096];
+    unsigned long before, round;
+    void *handle;
+    const CPI_DATA *cd, *same;
+
+    TachoMadeMachine(64);
+    snprintf(path, sizeof path, "%s/allocations.nrm2", folder);
+    RETURNS(TachoTraceOpen(path), PU_SUCCESS);
+    before = allocations;
+    RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), PU_SUCCESS);
+    /* The count counts. */
+    HOLDS(allocations > before);
+    RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
+    RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &cd), PU_SUCCESS);
+    before = allocations;
+    for (round = 0; round < 100; round++) {
+        RETURNS(CpiStart(handle), PU_SUCCESS);
+        RETURNS(CpiGet(handle, &same), PU_SUCCESS);
+        HOLDS(same == cd);
+        RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &same), PU_SUCCESS);
+        HOLDS(same == cd);
+    }
+    HOLDS(allocations == before);
+    RETURNS(CpiTerminate(handle), PU_SUCCESS);
+    RETURNS(TachoTraceClose(), PU_SUCCESS);
+}
+
+int main(int count, char **arguments)
+{
+    struct rlimit files;
+
+    if (count != 2) {
+        return 2;
+    }
+    /* The made machine holds a file for each counter, two per processor. */
+    HOLDS(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    files.rlim_cur = files.rlim_max;
+    HOLDS(setrlimit(RLIMIT_NOFILE, &files) == 0);
+    values(1);
+    values(64);
+    dead_and_foreign();
+    tracing(arguments[1]);
+    many_processors();
+    nothing_is_allocated(arguments[1]);
+    return failed;
+}

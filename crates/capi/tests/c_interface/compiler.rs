@@ -1,0 +1,112 @@
+//! Compiling and running C and C++ programs.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::library::{built, crate_folder};
+
+/// What the header has to be clean under.
+pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
+
+/// What a static library of Rust takes from the system, as tachograph.pc has it for `--static`.
+const SYSTEM_LIBRARIES: [&str; 7] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+
+/// Every standard of C and C++ that the header is for.
+pub(crate) const STANDARDS: [&str; 7] = ["c99", "c11", "c17", "c++11", "c++14", "c++17", "c++20"];
+
+/// Where a program gets the library from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link<'a> {
+    /// The shared library of these tests.
+    Shared,
+    /// The static library of these tests.
+    Static,
+    /// This static library.
+    This(&'a Path),
+}
+
+/// The compiler for a standard, set to it, with the header on its path.
+pub(crate) fn compiler(standard: &str) -> Command {
+    let program = if standard.contains("++") { "c++" } else { "cc" };
+    let mut command = Command::new(program);
+    command.arg(format!("-std={standard}")).args(STRICT).arg("-I").arg(crate_folder().join("include"));
+    if standard.contains("++") {
+        command.args(["-x", "c++"]);
+    }
+    command
+}
+
+/// A C source of these tests.
+pub(crate) fn source(name: &str) -> PathBuf {
+    crate_folder().join("tests/c").join(name)
+}
+
+/// Runs a command to its end, whatever that is.
+pub(crate) fn output(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| {
+        panic!(
+            "{} does not run: {error}. Install gcc, g++, binutils, make and pkg-config for these tests.",
+            command.get_program().to_string_lossy()
+        )
+    })
+}
+
+/// Runs a command that has to succeed, and returns what it printed.
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let output = output(command);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// A compiled program in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Program {
+    folder: TempDir,
+}
+
+impl Program {
+    /// Compiles a source for a standard; the compat folder is on the path. A warning is an error.
+    pub(crate) fn compile(name: &str, standard: &str, link: Link<'_>, options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = compiler(standard);
+        command.arg("-I").arg(crate_folder().join("compat")).args(options).arg(source(name));
+        // From here on files are what their names say.
+        command.args(["-x", "none", "-o"]).arg(folder.path().join("program"));
+        match link {
+            Link::Shared => {
+                let shared = folder.path().join("libtachograph.so.0");
+                std::os::unix::fs::symlink(built("so"), &shared).expect("a link");
+                command.arg(shared).arg("-Wl,-rpath,$ORIGIN").arg("-lpthread");
+            }
+            Link::Static => {
+                command.arg(built("a")).args(SYSTEM_LIBRARIES);
+            }
+            Link::This(library) => {
+                command.arg(library).args(SYSTEM_LIBRARIES);
+            }
+        }
+        succeed(&mut command);
+        Self { folder }
+    }
+
+    /// A folder to write in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program, to be run in an environment that has nothing of ours.
+    pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(self.folder.path().join("program"));
+        command.args(arguments).env_remove("TACHO_CPI_TRACE");
+        command
+    }
+}

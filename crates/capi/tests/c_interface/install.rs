@@ -1,0 +1,90 @@
+//! `make install`, and a program that is built with what it installs.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::compiler::{STRICT, output, source, succeed};
+use crate::library::{built, crate_folder};
+
+/// A folder with both libraries, as `cargo build` leaves one.
+fn libraries(folder: &Path) {
+    for extension in ["so", "a"] {
+        let library = built(extension);
+        std::os::unix::fs::symlink(&library, folder.join(format!("libtachograph.{extension}")))
+            .expect("a link");
+    }
+}
+
+fn make(libraries: &Path, variables: &[String], goal: &str) -> Command {
+    let mut command = Command::new("make");
+    command.arg("-C").arg(crate_folder()).arg(goal).arg(format!("LIBRARIES={}", libraries.display()));
+    // Of a make that runs these tests, nothing is for this one.
+    command.args(variables).env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+    command
+}
+
+#[test]
+fn a_program_is_built_by_pkg_config_and_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("built"), folder.path().join("installed"));
+    std::fs::create_dir(&from).expect("a folder");
+    libraries(&from);
+    let variables = [format!("PREFIX={}", to.display())];
+    succeed(&mut make(&from, &variables, "install"));
+
+    let pkg_config = |arguments: &[&str]| -> Vec<String> {
+        let mut command = Command::new("pkg-config");
+        command.args(arguments).arg("tachograph").env("PKG_CONFIG_PATH", to.join("lib/pkgconfig"));
+        succeed(&mut command).split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+    let program = folder.path().join("program");
+    let is_static = [&["--cflags", "--libs"][..], &["--cflags", "--libs", "--static"]];
+    for arguments in is_static {
+        let mut command = Command::new("cc");
+        command.args(["-std=c99", "-DROUNDS=1", "-DCALLS=10"]).args(STRICT);
+        command.arg("-I").arg(crate_folder().join("compat")).arg(source("sample.c"));
+        succeed(command.args(pkg_config(arguments)).arg("-o").arg(&program));
+        let run = output(Command::new(&program).env("LD_LIBRARY_PATH", to.join("lib")));
+        // 1: this machine has no counters, and the program says so.
+        assert!(matches!(run.status.code(), Some(0 | 1)) && !run.stdout.is_empty(), "{run:?}");
+    }
+    let without = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
+    assert_eq!(without.status.code(), Some(127), "it is the installed library that ran: {without:?}");
+
+    succeed(&mut make(&from, &variables, "uninstall"));
+    for file in
+        ["include/perfutil.h", "lib/libtachograph.so", "lib/libtachograph.so.0", "lib/libtachograph.a"]
+    {
+        assert!(to.join(file).symlink_metadata().is_err(), "{file}");
+    }
+}
+
+#[test]
+fn a_staged_install_names_where_it_will_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, stage) = (folder.path().join("built"), folder.path().join("stage"));
+    std::fs::create_dir(&from).expect("a folder");
+    libraries(&from);
+    let variables = [format!("DESTDIR={}", stage.display()), "PREFIX=/opt/tachograph".to_owned()];
+    succeed(&mut make(&from, &variables, "install"));
+    let library = stage.join("opt/tachograph/lib");
+    let link = |name: &str| std::fs::read_link(library.join(name)).expect("a link").into_os_string();
+    let file = format!("libtachograph.so.{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(link("libtachograph.so"), "libtachograph.so.0");
+    assert_eq!(link("libtachograph.so.0"), *file);
+    assert!(library.join(file).metadata().expect("the library").is_file());
+    let config = std::fs::read_to_string(library.join("pkgconfig/tachograph.pc")).expect("the file");
+    assert!(config.starts_with("prefix=/opt/tachograph\nlibdir=/opt/tachograph/lib\n"), "{config}");
+    assert!(!config.contains('@') && !config.contains("stage"), "{config}");
+}
+
+#[test]
+fn nothing_built_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let variables = [format!("PREFIX={}", folder.path().join("installed").display())];
+    let refused = output(&mut make(folder.path(), &variables, "install"));
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("run make first"), "{refused:?}");
+    assert!(!folder.path().join("installed").exists());
+}

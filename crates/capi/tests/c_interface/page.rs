@@ -1,0 +1,33 @@
+//! docs/c-interface.md is current.
+
+use tachograph::code;
+
+use crate::compiler::{STANDARDS, compiler, succeed};
+use crate::library::crate_folder;
+
+fn page() -> String {
+    std::fs::read_to_string(crate_folder().join("../../docs/c-interface.md")).expect("the page")
+}
+
+#[test]
+fn its_program_compiles_without_a_warning() {
+    let page = page();
+    let (_, rest) = page.split_once("```c\n").expect("a program");
+    let (program, _) = rest.split_once("```").expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("program.c");
+    std::fs::write(&source, program).expect("written");
+    for standard in STANDARDS {
+        succeed(compiler(standard).arg("-fsyntax-only").arg(&source));
+    }
+}
+
+#[test]
+fn it_has_every_code_with_its_number() {
+    let page = page();
+    for (code, name) in code::ALL.iter().filter(|(code, _)| code.0 < 0) {
+        let name = name.to_str().expect("ASCII");
+        let is_there = [format!("`{name}` | {} |", code.0), format!("`{name}` ({})", code.0)];
+        assert!(is_there.iter().any(|text| page.contains(text)), "{name}");
+    }
+}

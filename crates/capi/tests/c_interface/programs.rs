@@ -1,0 +1,91 @@
+//! C programs that check the interface themselves: they print what is not so, and end with 1.
+
+use std::ptr::null_mut;
+
+use tachograph::boundary::IsCpiSupported;
+use tachograph::code::{self, Code};
+
+use crate::compiler::{Link, Program, succeed};
+use crate::library::{crate_folder, with_made_machine};
+
+/// The code of `CpiInit` on this machine, as its own library has it.
+#[allow(unsafe_code, reason = "the call takes a pointer")]
+fn code_here() -> i32 {
+    let mut handle = null_mut();
+    // SAFETY: there is room for a pointer.
+    let code = unsafe { tachograph::boundary::CpiInit(3, &mut handle) };
+    if code == 0 {
+        assert_eq!(tachograph::boundary::CpiTerminate(handle), 0);
+    }
+    assert!(code == 0 || Code(code).name().is_some());
+    code
+}
+
+#[test]
+fn what_every_machine_refuses() {
+    let here = code_here();
+    assert!(here == 0 || IsCpiSupported() == 0, "a machine without counters is not supported");
+    for link in [Link::Static, Link::Shared] {
+        for standard in ["c99", "c++11"] {
+            let program = Program::compile("refused.c", standard, link, &[]);
+            let folder = program.folder().to_str().expect("UTF-8").to_owned();
+            succeed(&mut program.command(&[folder, here.to_string()]));
+        }
+    }
+}
+
+#[test]
+fn the_thread_takes_what_the_machine_allows() {
+    let program = Program::compile("thread_alone.c", "c99", Link::Static, &[]);
+    let printed = succeed(&mut program.command(&[""; 0]));
+    let is_code = code::ALL.iter().any(|(_, name)| name.to_str() == Ok(printed.trim()));
+    let expected = ["processors and the thread", "the thread alone"];
+    assert!(if code_here() == 0 {
+        printed.trim() == expected[0]
+    } else {
+        is_code || printed.trim() == expected[1]
+    });
+}
+
+#[test]
+fn live_handles_over_the_made_machine() {
+    let program = Program::compile("made.c", "gnu11", Link::This(with_made_machine()), &[]);
+    succeed(&mut program.command(&[program.folder()]));
+}
+
+#[test]
+fn a_trace_of_the_environment_that_cannot_be_made() {
+    let program = Program::compile("environment.c", "c99", Link::This(with_made_machine()), &[]);
+    succeed(
+        program.command(&[""; 0]).env("TACHO_CPI_TRACE", program.folder().join("no such folder/trace.nrm2")),
+    );
+}
+
+#[test]
+fn many_threads_at_once() {
+    let program = Program::compile("threads.c", "c11", Link::Shared, &[]);
+    let folder = program.folder().to_str().expect("UTF-8").to_owned();
+    succeed(&mut program.command(&[folder, code_here().to_string()]));
+}
+
+#[test]
+fn many_threads_at_once_over_the_made_machine() {
+    let program = Program::compile("threads.c", "c11", Link::This(with_made_machine()), &["-DMADE"]);
+    let folder = program.folder().to_str().expect("UTF-8").to_owned();
+    succeed(&mut program.command(&[folder, "0".to_owned()]));
+}
+
+#[test]
+fn the_compatibility_header() {
+    for standard in ["c99", "c17", "c++11", "c++20"] {
+        let program = Program::compile("shims.c", standard, Link::Shared, &[]);
+        let folder = crate_folder().canonicalize().expect("this crate's folder");
+        succeed(
+            program
+                .command(&[&folder])
+                .current_dir(&folder)
+                .env("TACHO_SHIM", "four")
+                .env_remove("TACHO_NO_SHIM"),
+        );
+    }
+}

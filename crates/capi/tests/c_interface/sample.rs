@@ -1,0 +1,68 @@
+//! The facility's sample program.
+
+use tachograph::boundary::IsCpiSupported;
+use tachograph::code;
+
+use crate::compiler::{Link, Program, output};
+use crate::library::with_made_machine;
+
+/// Columns and rows of the sample's table: `System CPU0 CPU1 ...` over four rows with a value in each column.
+fn check_table(printed: &str) {
+    let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
+    let names: Vec<&str> = lines.iter().skip(1).map(|line| line[0]).collect();
+    assert_eq!(names, ["cpi", "cpi_wb", "idle%", "busy%"], "{printed}");
+    assert_eq!(lines[0][..2], ["System", "CPU0"], "{printed}");
+    for line in &lines[1..] {
+        assert_eq!(line.len(), lines[0].len() + 1, "{printed}");
+        for value in &line[1..] {
+            assert!(value.parse::<f64>().is_ok(), "{printed}");
+        }
+    }
+}
+
+#[test]
+fn it_compiles_without_a_warning_and_runs() {
+    // Where there are no counters, the sample has a path of its own: it prints code and name, and ends.
+    let is_supported = IsCpiSupported() == 1;
+    for (standard, link) in [
+        ("c99", Link::Static),
+        ("c99", Link::Shared),
+        ("c17", Link::Static),
+        ("c17", Link::Shared),
+        ("c++17", Link::Static),
+        ("c++17", Link::Shared),
+    ] {
+        let program = Program::compile("sample.c", standard, link, &["-DROUNDS=5", "-DCALLS=100"]);
+        let output = output(&mut program.command(&[""; 0]));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let case = format!("{standard} {link:?}: {printed}");
+        if is_supported {
+            assert_eq!(output.status.code(), Some(0), "{case}");
+            check_table(&printed);
+        } else {
+            assert_eq!(output.status.code(), Some(1), "{case}");
+            let expected: Vec<String> = code::ALL
+                .iter()
+                .filter(|(code, _)| code.0 < 0)
+                .map(|(code, name)| format!("CpiInit: rc = {} ({})\n", code.0, name.to_str().expect("ASCII")))
+                .collect();
+            assert!(expected.iter().any(|line| *line == printed), "{case}");
+            assert!(output.stderr.len() > 20, "{case}");
+        }
+    }
+}
+
+/// The other path of the sample, on every machine.
+#[test]
+fn it_prints_its_table_over_the_made_machine() {
+    let made = Link::This(with_made_machine());
+    let program = Program::compile("sample_made.c", "c99", made, &["-DROUNDS=2", "-DCALLS=10"]);
+    let output = output(&mut program.command(&[""; 0]));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    check_table(&printed);
+    // Processor 0 by the formula: 1,000,000 cycles for 400,000 instructions, half of the time busy.
+    let first: Vec<&str> =
+        printed.lines().skip(1).map(|line| line.split_whitespace().nth(2).expect("CPU0")).collect();
+    assert_eq!(first, ["2.50", "1.25", "50.00", "50.00"], "{printed}");
+}
