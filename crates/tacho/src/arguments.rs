@@ -1,5 +1,6 @@
 //! The command line: clap's definition, and the [step before it](windows_form) that understands Windows' form of options.
 
+mod cpi;
 mod interval;
 mod list;
 mod live;
@@ -16,6 +17,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
 
+pub(crate) use cpi::{CpiArguments, CpiFormat};
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     Stats(StatsArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
+    Cpi(CpiArguments),
 }
 
 /// Last, average, minimum, maximum and percentiles of every counter. Averages are made from raw values by each counter

@@ -2,11 +2,13 @@
 
 mod append;
 pub(crate) mod check;
+pub(crate) mod cpi;
 pub(crate) mod list;
 pub(crate) mod overview;
 pub(crate) mod query;
 pub(crate) mod record;
 pub(crate) mod relog;
+mod row_output;
 pub(crate) mod stats;
 
 use tachograph_flow::WindowBounds;

@@ -108,7 +108,11 @@ pub(crate) struct Live {
 pub(crate) fn this_machine() -> Result<Arc<Registry>, Failure> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut registry = Registry::new(name, Clock::of_this_machine());
-    for provider in tachograph_system::providers(&Roots::of_this_machine()) {
+    let roots = Roots::of_this_machine();
+    let mut providers = tachograph_system::providers(&roots);
+    // Why a machine has no such counters is told to those who ask for them.
+    providers.extend(tachograph_cpi::counters::provider(&roots).ok());
+    for provider in providers {
         let set = Arc::clone(&provider.info().name);
         registry.register(provider).map_err(|code| Failure::work(format!(r"'\{set}': {code}")))?;
     }
@@ -137,8 +141,8 @@ pub(crate) fn open(
 /// What to say of paths that are not on this machine.
 pub(crate) fn complaints(selection: &Selection) -> Vec<String> {
     let message = |(path, advice): (String, Option<String>)| {
-        if let Some(source) = source_elsewhere(&path) {
-            return format!("'{path}': this machine does not tell it ({source})");
+        if let Some(why) = why_not_here(&path) {
+            return format!("'{path}': this machine does not tell it{why}");
         }
         match advice {
             Some(advice) => format!("'{path}' is not on this machine: {advice}"),
@@ -148,10 +152,21 @@ pub(crate) fn complaints(selection: &Selection) -> Vec<String> {
     selection.unmatched().into_iter().map(message).collect()
 }
 
-/// Where a counter would come from that other machines have.
-fn source_elsewhere(path: &str) -> Option<Arc<str>> {
+/// Why this machine does not have a counter that others have: the cause, or else where it would come from.
+fn why_not_here(path: &str) -> Option<String> {
     let path = PathPattern::parse(path).ok()?;
-    let mut sets = tachograph_system::known_sets();
+    if known_counter(&path, tachograph_cpi::counters::known_sets()).is_some() {
+        let cause = tachograph_cpi::counters::provider(&Roots::of_this_machine()).err()?;
+        return Some(format!(": {cause}"));
+    }
+    known_counter(&path, tachograph_system::known_sets()).map(|source| format!(" ({source})"))
+}
+
+/// The source of a counter that is among these sets.
+fn known_counter(
+    path: &PathPattern,
+    mut sets: impl Iterator<Item = Arc<CounterSetInfo>>,
+) -> Option<Arc<str>> {
     let set =
         sets.find(|set| path.matches_set(&set.name) && set.has_instances() == path.instance().is_some())?;
     let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));

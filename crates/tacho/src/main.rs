@@ -1,5 +1,7 @@
 //! `tacho`: performance counters and their logs on the command line.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod commands;
 mod failure;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Some(Command::Stats(stats)) => commands::stats::run(&stats),
         Some(Command::Relog(relog)) => commands::relog::run(&relog),
         Some(Command::Check(check)) => commands::check::run(&check),
+        Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
     };
     match outcome {
         Ok(status) => status,

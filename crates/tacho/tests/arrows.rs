@@ -1,16 +1,18 @@
 //! The arrows between the crates: who may use whom, and what every crate promises. ARCHITECTURE.md draws them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 /// Every crate of ours, lowest floor first, with the crates of ours that it may use.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("tachograph-counters", &[]),
     ("tachograph-perflib", &["tachograph-counters"]),
     ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
+    ("tachograph-cpi", &["tachograph-counters", "tachograph-perflib", "tachograph-system"]),
+    ("tachograph-capi", &["tachograph-cpi"]),
     ("tachograph-logs", &["tachograph-counters"]),
     ("tachograph-flow", &["tachograph-counters", "tachograph-perflib", "tachograph-logs"]),
     (
@@ -19,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 6] = [
             "tachograph-counters",
             "tachograph-perflib",
             "tachograph-system",
+            "tachograph-cpi",
             "tachograph-logs",
             "tachograph-flow",
         ],
@@ -26,10 +29,12 @@ const ARROWS: [(&str, &[&str]); 6] = [
 ];
 
 /// All that each of them takes from elsewhere (tests apart).
-const FROM_ELSEWHERE: [(&str, &[&str]); 6] = [
+const FROM_ELSEWHERE: [(&str, &[&str]); 8] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
     ("tachograph-perflib", &["rustix", "uuid", "zerocopy"]),
     ("tachograph-system", &["rustix"]),
+    ("tachograph-cpi", &["perf-event-open-sys", "rustix", "zerocopy"]),
+    ("tachograph-capi", &["libc"]),
     ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
     (
@@ -43,13 +48,21 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 6] = [
             "rustix",
             "serde",
             "serde_json",
+            "signal-hook",
             "unicode-width",
         ],
     ),
 ];
 
+/// The files with `unsafe` in them, in the only crates that have any. All other crates forbid it.
+const UNSAFE_FILES: [(&str, &[&str]); 2] = [
+    ("tachograph-cpi", &["src/perf_event.rs", "src/user_read.rs"]),
+    ("tachograph-capi", &["src/boundary.rs", "src/environment.rs", "src/made.rs"]),
+];
+
 struct Package {
     name: String,
+    folder: PathBuf,
     manifest: String,
     /// Name and kind (`normal`, `dev`, `build`).
     dependencies: Vec<(String, String)>,
@@ -72,6 +85,7 @@ fn packages() -> Vec<Package> {
         .iter()
         .map(|package| Package {
             name: text(&package["name"]).to_owned(),
+            folder: Path::new(text(&package["manifest_path"])).parent().expect("its folder").to_owned(),
             manifest: std::fs::read_to_string(text(&package["manifest_path"])).expect("the manifest"),
             dependencies: package["dependencies"]
                 .as_array()
@@ -131,7 +145,8 @@ fn the_table_looks_down_only() {
     }
 }
 
-/// Tests and build scripts included: a crate is tested with what it may use.
+/// Tests and build scripts included: a crate is tested with what it may use, and with itself, which is how a feature is
+/// switched on for tests.
 #[test]
 fn crates_look_down_only() {
     let packages = packages();
@@ -140,7 +155,7 @@ fn crates_look_down_only() {
         for (used, kind) in &package.dependencies {
             let ours = used.starts_with("tachograph") || packages.iter().any(|package| package.name == *used);
             assert!(
-                !ours || allowed.contains(&used.as_str()),
+                !ours || *used == package.name || allowed.contains(&used.as_str()),
                 "{} must not use {used} ({kind} dependency); it may use {allowed:?}",
                 package.name
             );
@@ -181,8 +196,45 @@ fn every_crate_inherits_the_lints() {
     }
     let workspace = std::fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest");
     let lints: Vec<String> = section(&workspace, "workspace.lints.rust").collect();
-    for wanted in ["missing_docs=\"deny\"", "unsafe_code=\"forbid\""] {
+    for wanted in ["missing_docs=\"deny\"", "unsafe_code=\"deny\""] {
         assert!(lints.iter().any(|line| line == wanted), "[workspace.lints.rust] lacks {wanted}: {lints:?}");
+    }
+}
+
+/// All Rust files of a folder and those below it.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The workspace denies `unsafe`, so that it can be allowed; where nobody needs it, nobody may allow it.
+#[test]
+fn unsafe_stands_in_few_files_only() {
+    for Package { name, folder, .. } in packages() {
+        let listed = UNSAFE_FILES.iter().find(|(crate_name, _)| *crate_name == name);
+        let Some((_, listed)) = listed else {
+            let roots = ["src/lib.rs", "src/main.rs"].map(|root| std::fs::read_to_string(folder.join(root)));
+            let roots: Vec<String> = roots.into_iter().flatten().collect();
+            assert!(!roots.is_empty(), "{name} has neither src/lib.rs nor src/main.rs");
+            for root in roots {
+                let forbids = root.lines().any(|line| line == "#![forbid(unsafe_code)]");
+                assert!(forbids, "{name}: its root lacks #![forbid(unsafe_code)]");
+            }
+            continue;
+        };
+        let allows =
+            |file: &PathBuf| std::fs::read_to_string(file).expect("a file").contains("allow(unsafe_code");
+        let found: BTreeSet<PathBuf> = rust_files(&folder.join("src")).into_iter().filter(allows).collect();
+        let listed: BTreeSet<PathBuf> = listed.iter().map(|file| folder.join(file)).collect();
+        assert_eq!(found, listed, "{name}: keep UNSAFE_FILES in crates/tacho/tests/arrows.rs");
     }
 }
 

@@ -55,6 +55,11 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
             Some(near) => format!("'{caller}' has no option {option}: did you mean {near}?"),
             None => format!("'{caller}' has no option {option}"),
         },
+        ErrorKind::UnknownArgument if caller == "cpi" => {
+            format!(
+                "'cpi' does not take '{argument}': a command stands behind --, as in 'tacho cpi -- {argument}'"
+            )
+        }
         ErrorKind::UnknownArgument => format!("'{caller}' does not take '{argument}'"),
         ErrorKind::InvalidSubcommand => {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -85,7 +90,9 @@ fn long(argument: &str) -> Option<&str> {
 
 /// An option as it was written.
 fn written(argument: &str, form: &WindowsForm) -> String {
-    long(argument).map_or_else(|| argument.to_owned(), |long| form.typed(long))
+    // Operands of which there may be several.
+    let operand = argument.strip_prefix('[').and_then(|argument| argument.strip_suffix("]..."));
+    long(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
 }
 
 /// What is missing: `-o LOG`.

@@ -24,9 +24,9 @@ pub(crate) enum Takes {
     Operand,
 }
 
-/// The options of typeperf, relog and logman that this command has, and ours that are no single letters. Letters are
-/// clap's own; they stand here for settings files.
-const OPTIONS: [WindowsOption; 23] = [
+/// The options of typeperf, relog and logman that this command has, those of the old cpi, and ours that are no single
+/// letters. Letters are clap's own; they stand here for settings files.
+const OPTIONS: [WindowsOption; 26] = [
     WindowsOption("a", "append", Takes::Usual),
     WindowsOption("b", "begin", Takes::Usual),
     WindowsOption("c", "counter", Takes::Usual),
@@ -35,9 +35,11 @@ const OPTIONS: [WindowsOption; 23] = [
     WindowsOption("cnf", "segment", Takes::NumberOrNothing),
     WindowsOption("config", "config", Takes::Usual),
     WindowsOption("d", "duration", Takes::Usual),
+    WindowsOption("ds", "system-only", Takes::Usual),
     WindowsOption("e", "end", Takes::Usual),
     WindowsOption("f", "format", Takes::Usual),
     WindowsOption("max", "max-size", Takes::Usual),
+    WindowsOption("noai", "no-utilization", Takes::Usual),
     WindowsOption("o", "output", Takes::Usual),
     WindowsOption("ow", "yes", Takes::Usual),
     WindowsOption("q", "query", Takes::Operand),
@@ -48,6 +50,7 @@ const OPTIONS: [WindowsOption; 23] = [
     WindowsOption("segment", "segment", Takes::NumberOrNothing),
     WindowsOption("si", "interval", Takes::Usual),
     WindowsOption("t", "every", Takes::Usual),
+    WindowsOption("ts", "timestamp", Takes::Usual),
     // For `list` a switch, for `record` the number of a file's name.
     WindowsOption("v", "v", Takes::Operand),
     WindowsOption("y", "yes", Takes::Usual),
@@ -81,36 +84,47 @@ fn long_of(word: &str) -> Option<&'static str> {
     options.find(|WindowsOption(known, ..)| known.eq_ignore_ascii_case(word)).map(|option| option.1)
 }
 
+/// What a word means to the command that is called: a letter may mean something else to it than to most.
+fn long_for(command: Option<&Command>, word: &str) -> Option<String> {
+    let usual = long_of(word)?;
+    let letter = word.chars().next().filter(|_| word.len() == 1 && usual != "v");
+    let own = letter.zip(command).and_then(|(letter, command)| {
+        let is_it = |arg: &&Arg| arg.get_short() == Some(letter.to_ascii_lowercase());
+        command.get_arguments().find(is_it)?.get_long()
+    });
+    Some(own.unwrap_or(usual).to_owned())
+}
+
 /// An argument that is an option.
 struct Written<'a> {
     /// As it stands there, without a value.
     typed: &'a str,
     /// As clap knows it, with hyphens.
     name: String,
-    /// Its long name, where that is known.
-    long: Option<&'a str>,
+    /// Its long name.
+    long: String,
     /// What stands behind `=`.
     value: Option<&'a str>,
 }
 
 impl<'a> Written<'a> {
-    fn of(argument: &'a str) -> Option<Self> {
+    fn of(argument: &'a str, command: Option<&Command>) -> Option<Self> {
         let (typed, value) = match argument.split_once('=') {
             Some((typed, value)) => (typed, Some(value)),
             None => (argument, None),
         };
         if let Some(long) = typed.strip_prefix("--") {
-            return Some(Self { typed, name: typed.to_owned(), long: Some(long), value });
+            return Some(Self { typed, name: typed.to_owned(), long: long.to_owned(), value });
         }
         let word = typed.strip_prefix('-').filter(|word| !word.is_empty())?;
-        let long = long_of(word)?;
+        let long = long_for(command, word)?;
         // A letter by itself is clap's (`-V` is not `-v`), and means different options to different commands.
         let name = match (word.len(), value) {
             (1, None) => typed.to_owned(),
             (1, Some(_)) if long == "v" => typed.to_ascii_lowercase(),
             _ => format!("--{long}"),
         };
-        Some(Self { typed, name, long: Some(long), value })
+        Some(Self { typed, name, long, value })
     }
 
     fn whole(self) -> OsString {
@@ -170,11 +184,12 @@ impl WindowsForm {
                 rewritten.push("--help".into());
                 continue;
             }
-            let Some(option) = argument.to_str().and_then(Written::of) else {
+            let command = self.command.as_ref();
+            let Some(option) = argument.to_str().and_then(|argument| Written::of(argument, command)) else {
                 rewritten.push(argument);
                 continue;
             };
-            let long = option.long.unwrap_or_default();
+            let long = option.long.as_str();
             self.typed.push((long.to_owned(), option.typed.to_owned()));
             if long == "config" {
                 let file = option.value.map(OsString::from).or_else(|| given.pop_front());
@@ -317,12 +332,34 @@ mod tests {
     }
 
     #[test]
+    fn letters_mean_what_the_command_says() {
+        becomes(
+            "tacho cpi -s=1 -r=2 -T=3 -c=x -f=csv -ts -DS -noai",
+            &[
+                "tacho",
+                "cpi",
+                "--start-after=1",
+                "-r=2",
+                "--interval=3",
+                "--command=x",
+                "--format=csv",
+                "--timestamp",
+                "--system-only",
+                "--no-utilization",
+            ],
+        );
+        becomes("tacho cpi -t 1 -- x -ts -cf y", &["tacho", "cpi", "-t", "1", "--", "x", "-ts", "-cf", "y"]);
+        becomes("tacho query -s=x", &["tacho", "query", "--machine=x"]);
+    }
+
+    #[test]
     fn a_number_or_nothing() {
         becomes("tacho record -cnf 1:00 -a", &["tacho", "record", "--segment=1:00", "-a"]);
         becomes(r"tacho record -cnf \M\C", &["tacho", "record", "--segment", r"\M\C"]);
         becomes("tacho record --segment 5MB", &["tacho", "record", "--segment=5MB"]);
         becomes("tacho record --segment=5MB", &["tacho", "record", "--segment=5MB"]);
     }
+
     #[test]
     fn values_behind_an_equals_sign() {
         becomes(

@@ -1,6 +1,5 @@
 //! `tacho query`: values of this machine's counters as they come.
 
-mod output;
 mod table;
 
 use std::path::Path;
@@ -17,11 +16,11 @@ use tachograph_perflib::{FREQUENCY, Registry};
 
 use super::list;
 use super::relog::{Target, at_output};
+use super::row_output::{RowOutput, refuse_existing};
 use crate::arguments::{QueryArguments, QueryFormat};
 use crate::failure::{Failure, say};
 use crate::live::{self, Live};
 use crate::table::counted;
-use output::{RowOutput, refuse_existing};
 use table::TableSink;
 
 /// The name of standard output as a file.

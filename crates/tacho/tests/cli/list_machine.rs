@@ -141,6 +141,27 @@ fn what_there_is_not() {
     assert_eq!(ran.stderr, "tacho: 'Process' has no instance 'no such process' now\n");
 }
 
+/// Where the hardware counts nothing, who asks is told why; where it does, the set is there and holds no counter open for
+/// being listed.
+#[test]
+fn cycles_per_instruction_or_why_not() {
+    let folder = Folder::new();
+    let path = r"\Processor CPI(*)\Cycles Per Instruction";
+    let ran = folder.run(["list", "-q", path]);
+    if ran.status == 0 {
+        assert_eq!(ran.stdout, format!("{path}\n"));
+        assert!(listed(&folder, &["-qx", "Processor CPI"]).starts_with(r"\Processor CPI(_Total)\"));
+    } else {
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+        let message = format!("tacho: '{path}': this machine does not tell it: ");
+        let cause = ran.stderr.strip_prefix(&message).expect(&ran.stderr);
+        assert!(
+            ["no performance monitoring unit", "perf_event_open"].iter().any(|word| cause.contains(word))
+        );
+        assert!(!listed(&folder, &[]).contains("Processor CPI"));
+    }
+}
+
 #[test]
 fn json_of_a_counter_set() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Where rows go as they come: standard output, or a file in its place.
+//! Where rows go as they come: standard output, standard error beside a command, or a file in its place.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -14,6 +14,8 @@ pub(crate) struct RowOutput {
 
 enum Destination {
     Standard(io::Stdout),
+    /// A command has standard output for itself.
+    Error(io::Stderr),
     /// With its length, where it is a regular file.
     File(File, Option<u64>),
 }
@@ -22,6 +24,11 @@ impl RowOutput {
     /// Rows for standard output.
     pub(crate) fn standard() -> Self {
         Self { pending: Vec::new(), to: Destination::Standard(io::stdout()) }
+    }
+
+    /// Rows for standard error. That nobody may read them is no error.
+    pub(crate) fn standard_error() -> Self {
+        Self { pending: Vec::new(), to: Destination::Error(io::stderr()) }
     }
 
     /// Rows for a file.
@@ -57,11 +64,14 @@ fn create_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
     }
     options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(path),
-        io::ErrorKind::NotFound => {
-            Failure::work(format!("{}: its folder does not exist; make it first", path.display()))
-        }
+        io::ErrorKind::NotFound => no_folder(path),
         _ => Failure::work(format!("{}: {error}", path.display())),
     })
+}
+
+/// The folder of a new file is missing.
+pub(crate) fn no_folder(path: &Path) -> Failure {
+    Failure::work(format!("{}: its folder does not exist; make it first", path.display()))
 }
 
 impl Write for RowOutput {
@@ -75,6 +85,10 @@ impl Write for RowOutput {
             Destination::Standard(out) => {
                 let mut out = out.lock();
                 out.write_all(&self.pending).and_then(|()| out.flush())
+            }
+            Destination::Error(out) => {
+                let _ = out.write_all(&self.pending);
+                Ok(())
             }
             Destination::File(file, length) => {
                 let outcome = file.write_all(&self.pending);

@@ -1,0 +1,186 @@
+//! `tacho cpi` around a command: its status, its output, and where the results go. With hardware counters and without.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::run::{Folder, Ran};
+
+/// What is printed beside messages.
+pub(crate) fn results(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with("tacho: ")).collect()
+}
+
+/// Each message of this machine without counters is one line; there is nothing else.
+#[track_caller]
+pub(crate) fn only_messages(text: &str) {
+    assert_eq!(results(text), [""; 0], "{text}");
+}
+
+/// The objects of JSON, one a line.
+#[track_caller]
+pub(crate) fn objects(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+#[test]
+fn the_status_is_passed_on() {
+    let folder = Folder::new();
+    folder.write("plain.txt", "no program");
+    for (arguments, status) in [
+        (&["--", "true"][..], 0),
+        (&["--", "sh", "-c", "exit 3"], 3),
+        (&["-c", "exit 4"], 4),
+        (&["--command=exit 255"], 255),
+        (&["-noai", "-c", "exit 5"], 5),
+        (&["--user", "-c", "exit 6"], 6),
+        (&["--", "./plain.txt"], 126),
+        (&["--", "/"], 126),
+        (&["--", "no-such-command-of-ours"], 127),
+        (&["-c", "kill -KILL $$"], 128 + 9),
+        (&["-c", "kill -TERM $$"], 128 + 15),
+    ] {
+        let ran = folder.run([&["cpi"], arguments].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (status, ""), "{arguments:?} {ran:?}");
+    }
+    let ran = folder.run(["cpi", "--", "no-such-command-of-ours"]);
+    let message = "tacho: 'no-such-command-of-ours' was not found: check its name; 'tacho cpi -c' runs what the shell \
+                   understands";
+    assert_eq!(ran.stderr.lines().last(), Some(message));
+    let ran = folder.run(["cpi", "--", "./plain.txt"]);
+    let message = "tacho: './plain.txt' cannot be executed: Permission denied (os error 13)";
+    assert_eq!(ran.stderr.lines().last(), Some(message));
+}
+
+#[test]
+fn standard_output_and_input_are_the_commands() {
+    let folder = Folder::new();
+    folder.write("in.txt", "a\nb");
+    let mut command = folder.command(["cpi", "-f", "csv", "--", "cat"]);
+    let input = File::open(folder.path("in.txt")).expect("a file");
+    let ran = Ran::from(command.stdin(input).output().expect("the command starts"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "a\nb"));
+    let rows = results(&ran.stderr);
+    assert!(rows[0].starts_with("time,seconds,scope,") && rows[1].contains(",process,"), "{ran:?}");
+
+    let ran = folder.run(["cpi", "-f", "json", "-o", "out.json", "-c", "echo out; echo err >&2"]);
+    assert_eq!((ran.status, ran.stdout.as_str(), results(&ran.stderr)), (0, "out\n", vec!["err"]));
+    let objects = objects(&folder.text("out.json"));
+    assert_eq!(objects.len(), 1);
+    assert!(objects[0]["process"].is_object() && objects[0]["seconds"].as_f64() > Some(0.0), "{objects:?}");
+
+    let ran = folder.run(["cpi", "-o", "-", "--", "echo", "out"]);
+    assert!(ran.stdout.starts_with("out\necho out: 0."), "{ran:?}");
+    only_messages(&ran.stderr);
+}
+
+#[test]
+fn options_of_the_command_are_its_own() {
+    let folder = Folder::new();
+    let ran =
+        folder.run(["cpi", "-t", "1", "--", "echo", "-ts", "-cf", "-c", "x", "--help", "/?", "--", "-y"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "-ts -cf -c x --help /? -- -y\n"), "{ran:?}");
+}
+
+#[test]
+fn the_commands_lines_stand_before_the_table() {
+    let folder = Folder::new();
+    let ran = folder.run(["cpi", "-c", "exit 0 # \u{7}"]);
+    let lines = results(&ran.stderr);
+    assert!(lines[0].starts_with(r"exit 0 # \u{7}: 0."), "{ran:?}");
+    let labels: Vec<&str> = lines[1..6].iter().map(|line| line[..14].trim_end()).collect();
+    assert_eq!(labels, ["instructions", "cycles", "core cycles", "cpi", "core cpi"]);
+    assert!(lines.iter().any(|line| line.trim_start().starts_with("System   CPU0")), "{ran:?}");
+    assert!(lines.last().is_some_and(|line| !line.is_empty()), "{ran:?}");
+}
+
+#[test]
+fn a_command_is_counted_or_standard_error_says_why_not() {
+    let folder = Folder::new();
+    let ran = folder.run(["cpi", "-f", "json", "-o", "out.json", "--", "true"]);
+    let process = &objects(&folder.text("out.json"))[0]["process"];
+    match process["instructions"].as_u64() {
+        // Even the shortest program executes thousands.
+        Some(instructions) => {
+            assert!(instructions > 1000, "{process}");
+            assert!(process["core_cpi"].as_f64() > Some(0.0), "{process}");
+            assert!(process["counters_running_percent"].as_f64() <= Some(100.0), "{process}");
+        }
+        None => {
+            assert_eq!((&process["cpi"], &process["cycles"]), (&Value::Null, &Value::Null));
+            assert!(ran.stderr.starts_with("tacho: "), "{ran:?}");
+        }
+    }
+    only_messages(&ran.stderr);
+}
+
+#[test]
+fn results_that_cannot_be_written() {
+    let folder = Folder::new();
+    for (command, status) in [("exit 0", 1), ("exit 5", 5)] {
+        let ran = folder.run(["cpi", "-o", "/dev/full", "-c", command]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (status, ""), "{ran:?}");
+        let message = "tacho: /dev/full: No space left on device (os error 28)";
+        assert_eq!(ran.stderr.lines().last(), Some(message));
+        only_messages(&ran.stderr);
+    }
+    // What is refused is refused before the command runs.
+    folder.write("out.txt", "mine");
+    for (output, message) in [
+        ("out.txt", "tacho: out.txt exists: give -y to overwrite it, or another name\n"),
+        (".", "tacho: .: this is a folder\n"),
+    ] {
+        let ran = folder.run(["cpi", "-o", output, "--", "echo", "ran"]);
+        assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", message));
+    }
+    let ran = folder.run(["cpi", "-o", "none/out.txt", "--", "echo", "ran"]);
+    let message = "none/out.txt: its folder does not exist; make it first";
+    ran.refused(1, message);
+    assert_eq!(folder.text("out.txt"), "mine");
+    assert_eq!(folder.run(["cpi", "-y", "-o", "out.txt", "--", "true"]).status, 0);
+    assert!(folder.text("out.txt").starts_with("true: 0."));
+}
+
+#[test]
+fn standard_error_that_nobody_reads_is_no_failure() {
+    let folder = Folder::new();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        folder.command(["cpi", "-c", "echo out; exit 7"]).stderr(writer).output().expect("it starts");
+    assert_eq!((output.status.code(), output.stdout), (Some(7), b"out\n".to_vec()));
+}
+
+#[test]
+fn a_command_goes_on_when_the_time_of_measuring_is_over() {
+    let folder = Folder::new();
+    let mut child = folder
+        .command(["cpi", "-r", "0.05", "-f", "json", "-o", "out.json", "-c", "read line; exit 7"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    // The result is there while the command waits.
+    while !folder.path("out.json").is_file() || !folder.text("out.json").ends_with('\n') {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before its command");
+        std::thread::yield_now();
+    }
+    assert!(child.try_wait().expect("a child").is_none());
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"go\n").expect("a reader");
+    assert_eq!(child.wait().expect("an end").code(), Some(7));
+    assert_eq!(folder.text("out.json").lines().count(), 1);
+}
+
+#[test]
+fn a_command_that_ends_before_the_begin() {
+    let folder = Folder::new();
+    let ran = folder.run(["cpi", "-s", "1:00:00", "-c", "exit 3"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));
+    let message = "tacho: the command ended before the time of -s was over: nothing was measured";
+    assert_eq!(ran.stderr.lines().last(), Some(message));
+}

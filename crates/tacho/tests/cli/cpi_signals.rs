@@ -1,0 +1,101 @@
+//! Signals to `tacho cpi`: they end the measuring, or belong to the command.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use crate::cpi::{only_messages, results};
+use crate::run::{Folder, Ran};
+
+#[track_caller]
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+}
+
+/// Starts it with pipes, and waits for the first line of its standard output.
+#[track_caller]
+fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
+    let mut child = folder
+        .command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line");
+    (child, stdout, line)
+}
+
+#[track_caller]
+fn end(child: Child, mut stdout: BufReader<std::process::ChildStdout>) -> Ran {
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("UTF-8");
+    Ran { stdout: rest, ..Ran::from(child.wait_with_output().expect("an end")) }
+}
+
+#[test]
+fn the_systems_measuring_ends_in_order() {
+    let folder = Folder::new();
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let (child, stdout, first) = started(&folder, &["cpi", "-t", "0.05", "-ds"]);
+        send(signal, &child);
+        let ran = end(child, stdout);
+        assert!(first.starts_with("cpi: "), "{first}");
+        assert_eq!(ran.status, 0, "{ran:?}");
+        // What was measured since the last sample is shown too.
+        assert!(ran.stdout.lines().count() >= 1 && ran.stdout.ends_with('\n'), "{ran:?}");
+        only_messages(&ran.stderr);
+    }
+}
+
+#[test]
+fn sigterm_is_passed_on() {
+    let folder = Folder::new();
+    let script = "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.01; done";
+    let (child, stdout, first) = started(&folder, &["cpi", "--", "sh", "-c", script]);
+    assert_eq!(first, "ready\n");
+    send("-TERM", &child);
+    let ran = end(child, stdout);
+    assert_eq!((ran.status, ran.stdout.as_str()), (9, "got\n"), "{ran:?}");
+    assert!(results(&ran.stderr).iter().any(|line| line.contains("System")), "{ran:?}");
+}
+
+#[test]
+fn sigint_is_left_to_the_command() {
+    let folder = Folder::new();
+    let (mut child, stdout, first) = started(&folder, &["cpi", "-c", "echo ready; read line; exit 4"]);
+    assert_eq!(first, "ready\n");
+    // A terminal would send it to the command itself.
+    send("-INT", &child);
+    send("-QUIT", &child);
+    child.stdin.take().expect("a pipe").write_all(b"go\n").expect("a reader");
+    let ran = end(child, stdout);
+    assert_eq!(ran.status, 4, "{ran:?}");
+    assert!(results(&ran.stderr).iter().any(|line| line.contains("System")), "{ran:?}");
+}
+
+#[test]
+fn what_is_ignored_stays_so_for_the_command() {
+    let folder = Folder::new();
+    let script = format!(
+        "trap '' HUP TERM; exec '{}' cpi -o out.txt -- sh -c 'kill -HUP $$; kill -TERM $$; exit 6'",
+        env!("CARGO_BIN_EXE_tacho")
+    );
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null());
+    let ran = Ran::from(shell.output().expect("a shell"));
+    assert_eq!(ran.status, 6, "{ran:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let folder = Folder::new();
+    let (child, stdout, first) = started(&folder, &["cpi", "-t", "0.01", "-ds"]);
+    drop(stdout);
+    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    assert!(first.starts_with("cpi: "), "{first}");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(!ran.stderr.contains("ipe"), "{ran:?}");
+}
