@@ -28,6 +28,12 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     (measured.instructions, measured.core_cycles, measured.core_cpi())
 }
 
+/// What the calls themselves may add to a region. The pages by which a program reads counters itself take more instructions
+/// of its own than a system call, whose work is the kernel's.
+fn most_beyond() -> u64 {
+    if user_access() == 1 { 200 } else { 100 }
+}
+
 /// Measures regions of several lengths; what is counted beyond the region's loop, which is always the same.
 pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64 {
     let mut cpi = Cpi::new(options).expect("counters are there");
@@ -44,7 +50,7 @@ pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64
         assert_eq!(cpi, Some(f64::from(1 << shift)));
         let here = counted.checked_sub(instructions(iterations)).expect("the region is counted whole");
         assert!(
-            here < 100,
+            here < most_beyond(),
             "{counted} instructions of a region of {} are too many",
             instructions(iterations)
         );
@@ -131,13 +137,13 @@ fn own_reads_make_no_system_call() {
         least = least.min(of_thread(data).0 - instructions(1_000));
     }
     if user_access() == 1 {
-        assert!(least < 200, "{least} instructions beyond the region: that is a system call");
+        assert!(least < 500, "{least} instructions beyond the region: that is a system call");
         guest::ok(
             "reading by the program itself",
             format_args!("{least} instructions, the kernel's included"),
         );
     } else {
-        assert!(least > 500, "{least} instructions beyond the region: that is no system call");
+        assert!(least > 1_000, "{least} instructions beyond the region: that is no system call");
         guest::ok("reading by the kernel", format_args!("{least} instructions, the kernel's included"));
     }
 }

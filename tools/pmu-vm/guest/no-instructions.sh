@@ -1,0 +1,9 @@
+# A machine whose performance monitor has cycles and no instructions.
+# shellcheck source=tools/pmu-vm/guest/report.sh
+. ./report.sh
+hardware_tests refusals::
+text="this machine's performance monitoring unit does not count instructions, which CPI needs; only CPU utilization can be shown"
+says "tacho cpi, a command" 0 "$text" ./tacho cpi -- true
+says "tacho cpi, the system: the reason" 0 "$text" ./tacho cpi -r 0.5
+says "tacho cpi, the system: busy share" 0 "busy%" ./tacho cpi -r 0.5
+says "tacho query" 2 "does not count instructions" ./tacho query '\Processor CPI(*)\*' -sc 1 -si 0.1

@@ -1,0 +1,48 @@
+# A machine of two processors: users without privilege, few files, processors that go and come.
+# shellcheck source=tools/pmu-vm/guest/report.sh
+. ./report.sh
+
+# user COMMAND...: as a user that is not root.
+user() { su user -s /bin/sh -c "$*"; }
+
+ways="run as root, or 'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid"
+processors="forbids counting whole processors to users without privilege (EACCES); $ways=0'"
+for value in 3 2 1; do
+    echo $value >/proc/sys/kernel/perf_event_paranoid
+    export TACHO_PMU=paranoid-$value
+    user . ./report.sh ';' hardware_tests refusals::
+    says "tacho cpi, perf_event_paranoid $value, the system" 0 "kernel.perf_event_paranoid is $value, which $processors" \
+        user ./tacho cpi -r 0.5
+done
+echo 3 >/proc/sys/kernel/perf_event_paranoid
+says "tacho cpi, perf_event_paranoid 3, a command" 0 \
+    "kernel.perf_event_paranoid is 3, which forbids counting at all to users without privilege (EACCES); $ways=2'" \
+    user ./tacho cpi -- true
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+says "tacho cpi, perf_event_paranoid 2, a command" 0 "user code only" user ./tacho cpi -- true
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+says "tacho cpi, another user's process" 1 "belongs to another user" user ./tacho cpi -p 1 -r 0.5
+echo -1 >/proc/sys/kernel/perf_event_paranoid
+
+export TACHO_PMU=few-files
+# busybox has these limits.
+# shellcheck disable=SC3045
+(ulimit -n 16 && hardware_tests refusals::)
+export TACHO_PMU=low-soft-limit
+# shellcheck disable=SC3045
+(ulimit -Sn 16 && hardware_tests refusals::)
+says "tacho cpi, few files" 0 "too many open files (EMFILE): counting takes 4 of them, 2 per processor" \
+    sh -c 'ulimit -n 7 && exec ./tacho cpi -r 0.5'
+says "tacho cpi, process that is not there" 1 "999999" ./tacho cpi -p 999999 -r 0.5
+
+export TACHO_PMU=two-processors
+hardware_tests hotplug::
+# columns NAME EXPECTED: the columns of the table.
+columns() {
+    found=$(./tacho cpi -r 0.5 2>/dev/null | awk '$1 == "System" { $1 = $1; print }')
+    if [ "$found" = "$2" ]; then ok "$1" "$found"; else failed "$1" "'$found', and '$2' was expected"; fi
+}
+echo 0 >/sys/devices/system/cpu/cpu1/online
+columns "tacho cpi, a processor is offline" "System CPU0"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+columns "tacho cpi, it is online again" "System CPU0 CPU1"

@@ -1,0 +1,46 @@
+# For the scripts of this folder: what was checked, one line each. tools/pmu-vm/check reads them.
+
+# ok NAME FOUND
+ok() { echo "@ok $1: $2"; }
+
+# failed NAME FOUND
+failed() { echo "@FAILED $1: $2"; }
+
+# within NAME FOUND EXPECTED PERCENT: a number is another one but for so many percent at most.
+within() {
+    if awk -v found="$2" -v expected="$3" -v percent="$4" \
+        'BEGIN { d = found - expected; exit !(found ~ /^[0-9.]+$/ && (d < 0 ? -d : d) * 100 <= expected * percent) }'; then
+        ok "$1" "$2, and $3 was expected"
+    else
+        failed "$1" "'$2', and $3 was expected, within $4 %"
+    fi
+}
+
+# says NAME STATUS TEXT COMMAND...: it ends with this status, and one of its lines contains this text.
+says() {
+    name=$1 status=$2 text=$3
+    shift 3
+    "$@" >said 2>&1 </dev/null
+    found=$?
+    if [ $found = "$status" ] && grep -qF -e "$text" said; then
+        ok "$name" "$(grep -F -m1 -e "$text" said) (exit status $found)"
+    else
+        failed "$name" "exit status $found, and $status was expected, with '$text'; it said:"
+        cat said
+    fi
+    rm -f said
+}
+
+# hardware_tests FILTER...: the tests of crates/cpi/tests/hardware that have something to say about this machine. What they
+# print goes through a file: a program that reads it meanwhile would be counted on the processor.
+hardware_tests() {
+    ./hardware --test-threads=1 --nocapture "$@" >tests.$$ 2>&1
+    status=$?
+    cat tests.$$
+    if [ $status != 0 ]; then
+        failed "hardware tests $*" "see above"
+    elif ! grep -q '^@ok' tests.$$; then
+        failed "hardware tests $*" "none of them checked anything"
+    fi
+    rm -f tests.$$
+}
