@@ -175,7 +175,7 @@ UINT64 __cdecl ReadCycles(void);
 /* ---- Extensions of Tachograph ---- */
 
 /*
- * Opens the trace of this process: a new file, into which the hooks of all handles go from now on (tacho cpi
+ * Opens the trace of this process: a file, made anew, into which the hooks of all handles go from now on (tacho cpi
  * --read FILE shows them). Without a call, the first CpiInit opens the file that the environment variable
  * TACHO_CPI_TRACE names, where %p stands for the number of the process.
  */

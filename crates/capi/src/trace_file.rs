@@ -1,6 +1,7 @@
 //! The trace of the process: one file, into which the hooks of all instances go.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tachograph_cpi::trace::Trace;
@@ -14,19 +15,31 @@ struct Place {
     open: Option<Arc<Trace>>,
     /// The environment variable has had its turn, or the program has opened a trace itself.
     is_decided: bool,
+    /// The process that this is the place of; 0 before it was asked for.
+    process: u32,
 }
 
-static PLACE: Mutex<Place> = Mutex::new(Place { open: None, is_decided: false });
+static PLACE: Mutex<Place> = Mutex::new(Place { open: None, is_decided: false, process: 0 });
+
+/// The process whose trace is to be closed at its end; 0 while there is none.
+static CLOSES_AT_EXIT: AtomicU32 = AtomicU32::new(0);
 
 fn place() -> MutexGuard<'static, Place> {
     // A panic while a trace is made leaves the place as it was.
-    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
+    let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if place.process != process {
+        // A child that was forked has a trace of its own, and its parent's goes on without it.
+        *place = Place { open: None, is_decided: false, process };
+    }
+    place
 }
 
 impl Place {
     fn create(&mut self, path: &Path) -> Result<(), Failure> {
         self.open = Some(Arc::new(Trace::create(path)?));
         self.is_decided = true;
+        CLOSES_AT_EXIT.store(self.process, Ordering::Relaxed);
         environment::at_exit(close_at_exit);
         Ok(())
     }
@@ -83,6 +96,11 @@ pub(crate) fn close() -> Result<(), Failure> {
 /// A trace that the environment asked for is closed by nobody else. Its hooks are in the file; the time of
 /// its end is not yet.
 extern "C" fn close_at_exit() {
+    // In a forked child without a trace of its own there is nothing to close, and a lock may be held by a thread that is not
+    // there.
+    if CLOSES_AT_EXIT.load(Ordering::Relaxed) != std::process::id() {
+        return;
+    }
     call(|| {
         let open = place().open.take();
         if let Some(Err(error)) = open.map(|trace| trace.close()) {

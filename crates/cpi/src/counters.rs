@@ -212,7 +212,7 @@ fn set(row: &mut Row<'_>, told: &Told, reasons: &Reasons) {
         return row.fail_all(SHOWN, reason);
     }
     let sums = &told.sums;
-    row.set_with_base(CPI, sums.cycles, sums.instructions);
+    row.set_with_base(CPI, sums.cycles, sums.elapsed_instructions);
     match told.has_busy_share {
         true => row.set_with_base(CPI_WHILE_BUSY, sums.busy_cycles, sums.busy_instructions),
         false => row.fail(CPI_WHILE_BUSY, &reasons.no_busy_share),

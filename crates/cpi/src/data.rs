@@ -56,7 +56,7 @@ pub struct Measured {
     /// Instructions executed.
     pub instructions: u64,
     /// Elapsed cycles: reference cycles that go on in idle (the time stamp counter on x86); elsewhere made of the cycle
-    /// counter.
+    /// counter. 0 where they are not known: where that counter halts in idle and no busy time was seen.
     pub cycles: u64,
     /// Elapsed cycles scaled to busy.
     pub cycles_scaled: u64,
@@ -74,15 +74,15 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Elapsed cycles per instruction, idle time included: `cycles / instructions`.
+    /// Elapsed cycles per instruction, idle time included: `cycles / instructions`. `None` where the cycles are not known.
     pub fn cpi(&self) -> Option<f64> {
-        ratio(self.cycles, self.instructions)
+        ratio(self.cycles, self.instructions).filter(|_| self.cycles != 0)
     }
 
     /// Cycles per instruction while busy: `cycles_scaled / instructions`. `None` where no busy time was seen: the source of
     /// shares may be too coarse for the interval (10 ms where the kernel accounts it).
     pub fn cpi_scaled(&self) -> Option<f64> {
-        if self.busy_ticks == 0 { None } else { ratio(self.cycles_scaled, self.instructions) }
+        ratio(self.cycles_scaled, self.instructions).filter(|_| self.cycles_scaled != 0)
     }
 
     /// Core cycles per instruction, what `perf stat` tells: `core_cycles / instructions`.

@@ -12,8 +12,10 @@ use crate::{Error, ErrorKind};
 pub(crate) struct Asked {
     pub(crate) target: Target,
     pub(crate) user_only: bool,
-    /// How many processors there are to be counted.
-    pub(crate) processors: usize,
+    /// How many processors or threads there are to be counted.
+    pub(crate) targets: usize,
+    /// How many files each of them takes.
+    pub(crate) files_each: usize,
 }
 
 /// The error of a group that could not be opened.
@@ -76,6 +78,10 @@ pub(crate) fn unreadable(failure: ReadFailure, target: Target) -> Error {
             ErrorKind::AllCountersInUse,
             format!("the counters of {whom} could not be scheduled: all counters of the hardware are in use"),
         ),
+        ReadFailure::TakenApart => Error::new(
+            ErrorKind::System,
+            format!("the kernel took the counters of {whom} apart; measure again"),
+        ),
         ReadFailure::Errno(errno) => {
             Error::new(ErrorKind::System, format!("the counters of {whom} cannot be read: {errno}"))
         }
@@ -105,7 +111,8 @@ fn whom(target: Target) -> String {
 fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
     let in_virtual_machine = kernel.is_virtual();
     let kind = ErrorKind::EventNotSupported { in_virtual_machine };
-    if !kernel.core_units().is_empty() && event != Event::CYCLES.name {
+    // Cycles are opened first.
+    if event != Event::CYCLES.name || kernel.has_core_unit() {
         return (
             kind,
             format!(
@@ -115,7 +122,7 @@ fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
         );
     }
     let why = if in_virtual_machine {
-        "no performance monitoring unit, which this virtual machine is not given"
+        "a virtual machine with no performance monitoring unit"
     } else {
         "no performance monitoring unit; usual in virtual machines"
     };
@@ -139,9 +146,11 @@ fn access(kernel: &dyn Kernel, asked: Asked) -> String {
     };
     if value <= needed {
         // The setting is not what is in the way.
-        return format!(
-            "counting {whom} is not permitted (EACCES), since it belongs to another user; run as root, or with CAP_PERFMON"
-        );
+        let why = match asked.target {
+            Target::Thread(Some(_)) => ", since it belongs to another user; run as root, or with CAP_PERFMON",
+            _ => " by a security module of the kernel, such as SELinux; allow it there",
+        };
+        return format!("counting {whom} is not permitted (EACCES){why}");
     }
     let what = match asked.target {
         Target::Processor(_) => "counting whole processors",
@@ -155,14 +164,18 @@ fn access(kernel: &dyn Kernel, asked: Asked) -> String {
 }
 
 fn files(kernel: &dyn Kernel, asked: Asked, errno: Errno) -> String {
-    let needed = asked.processors.max(1) * 2;
+    let needed = asked.targets.max(1) * asked.files_each;
+    let each = match asked.target {
+        Target::Processor(_) => format!("{} per processor", asked.files_each),
+        Target::Thread(_) => format!("{} per thread", asked.files_each),
+    };
     match kernel.file_limit().filter(|_| errno == Errno::MFILE) {
         Some(limit) => format!(
-            "too many open files (EMFILE): counting takes {needed} of them, 2 per processor, beside those open already, and the \
+            "too many open files (EMFILE): counting takes {needed} of them, {each}, beside those open already, and the \
              limit is {limit}; raise it with 'ulimit -n'"
         ),
         None => format!(
-            "too many open files in the whole system (ENFILE): counting takes {needed} of them, 2 per processor; raise \
+            "too many open files in the whole system (ENFILE): counting takes {needed} of them, {each}; raise \
              fs.file-max"
         ),
     }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::event::{ARM_USER_ACCESS, Event, Excluded, HARDWARE, Target};
 use crate::kernel::{GROUP_WORDS, Kernel};
-use crate::user_read::{TickRate, UserPage};
+use crate::user_read::{RawCounter, TickRate, UserPage};
 
 /// What a group is to count.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,23 @@ pub(crate) struct Reading {
     pub(crate) third: u64,
 }
 
+/// A reading as it came: what it means is computed later, and not next to a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RawReading {
+    /// Of the kernel: members, time enabled, time running, values.
+    Words([u64; GROUP_WORDS]),
+    /// Of the program itself: cycles and instructions.
+    Pages([RawCounter; 2]),
+    /// Of several groups, added up already.
+    Sum(Reading),
+}
+
+impl Default for RawReading {
+    fn default() -> Self {
+        Self::Words([0; GROUP_WORDS])
+    }
+}
+
 /// Why a group could not be opened: at which event, and what the kernel answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -68,6 +85,8 @@ pub(crate) enum ReadFailure {
     Errno(Errno),
     /// The group is in error: it could not be scheduled.
     NotScheduled,
+    /// The group was taken apart, as the kernel does when its processor goes offline.
+    TakenApart,
 }
 
 impl Group {
@@ -128,22 +147,35 @@ impl Group {
         let leader = open_for_user(plan.cycles, None)?;
         let instructions = open_for_user(plan.instructions, Some(&leader))?;
         let map = |counter: &OwnedFd| plan.user_reads.then(|| kernel.map(counter.as_fd())).flatten();
-        let pages = map(&leader).and_then(|cycles| Some([cycles, map(&instructions)?]));
-        let third = match (plan.third, &pages) {
+        let mut pages = map(&leader).and_then(|cycles| Some([cycles, map(&instructions)?]));
+        // Ticks of a thread are of all its time: beside counts of user code alone they would be of something else.
+        let is_comparable = excluded == Excluded::Nothing || matches!(target, Target::Processor(_));
+        let third = match (plan.third.filter(|_| is_comparable), &pages) {
             (None, _) => Third::None,
             (Some(_), Some([page, _])) => page.tick_rate().map_or(Third::None, Third::RunningTime),
             (Some(event), None) => {
                 // Events of the time stamp counter know of no kernel or user.
                 let excluded = if event.kind == HARDWARE { excluded } else { Excluded::Nothing };
                 let event = Event { excluded, ..event };
-                let counter = open_with_more_files(kernel, &event, target, Some(&leader));
-                counter.map_or(Third::None, |counter| Third::Counter { _counter: counter })
+                match open_with_more_files(kernel, &event, target, Some(&leader)) {
+                    Ok(counter) => Third::Counter { _counter: counter },
+                    // The machine does not have it, or not in a group with the others, or not for this user.
+                    Err(Refusal {
+                        errno: Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP | Errno::ACCESS | Errno::PERM,
+                        ..
+                    }) => Third::None,
+                    Err(refusal) => return Err(refusal),
+                }
             }
         };
         if !plan.cycles.from_exec {
             let enabled = kernel.enable(leader.as_fd());
             enabled.map_err(|errno| Refusal { event: plan.cycles.name, errno })?;
         }
+        // Pages that the kernel allows in principle and never puts a register into would be looked at in vain.
+        let counts_in_registers =
+            |pages: &[UserPage; 2]| plan.third.is_some() || pages.iter().all(UserPage::is_in_register);
+        pages = pages.filter(counts_in_registers);
         Ok(Self { kernel: Arc::clone(kernel), leader, _instructions: instructions, third, pages, excluded })
     }
 
@@ -152,52 +184,73 @@ impl Group {
         !matches!(self.third, Third::None)
     }
 
-    /// Whether there are pages to read the counters without the kernel.
+    /// What has been counted so far, asked of the kernel.
+    #[inline(always)]
+    pub(crate) fn read_words(&self, words: &mut [u64; GROUP_WORDS]) -> Result<(), ReadFailure> {
+        match self.kernel.read(self.leader.as_fd(), words) {
+            Ok(5..) => Ok(()),
+            // A group in error reads as an end of file.
+            Ok(0) => Err(ReadFailure::NotScheduled),
+            Ok(_) => Err(ReadFailure::TakenApart),
+            Err(errno) => Err(ReadFailure::Errno(errno)),
+        }
+    }
+
+    /// Reads without the kernel, where that can be done now. By the thread that the counters belong to only.
+    ///
+    /// Not inlined: what it saves and restores would be counted where the kernel is asked.
+    #[inline(never)]
+    pub(crate) fn read_own(&self, into: &mut RawReading) -> bool {
+        let Some(pages) = &self.pages else { return false };
+        if !matches!(into, RawReading::Pages(_)) {
+            *into = RawReading::Pages(Default::default());
+        }
+        match into {
+            RawReading::Pages(counters) => UserPage::read_pair(pages, counters),
+            _ => false,
+        }
+    }
+
+    /// Whether [`read_own`](Self::read_own) may do it.
+    #[inline]
     pub(crate) fn has_pages(&self) -> bool {
         self.pages.is_some()
     }
 
-    /// What has been counted so far, asked of the kernel.
-    #[inline]
-    pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
-        let mut words = [0; GROUP_WORDS];
-        let count = self.kernel.read(self.leader.as_fd(), &mut words).map_err(ReadFailure::Errno)?;
-        let [_, enabled_ns, running_ns, cycles, instructions, third] = words;
-        // A group in error reads as an end of file.
-        if count < 5 {
-            return Err(ReadFailure::NotScheduled);
+    /// As [`read_words`](Self::read_words), whatever was read before.
+    #[inline(always)]
+    pub(crate) fn read_raw(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
+        if !matches!(into, RawReading::Words(_)) {
+            *into = RawReading::default();
         }
-        let third = match &self.third {
-            Third::RunningTime(rate) => rate.ticks(running_ns),
-            Third::None | Third::Counter { .. } => third,
+        match into {
+            RawReading::Words(words) => self.read_words(words),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a reading means.
+    pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
+        let mut reading = match raw {
+            RawReading::Words(words) => Reading::of_words(words),
+            RawReading::Pages([cycles, instructions]) => {
+                let (enabled_ns, running_ns) = instructions.times();
+                let (cycles, instructions) = (cycles.count(), instructions.count());
+                Reading { enabled_ns, running_ns, cycles, instructions, third: 0 }
+            }
+            RawReading::Sum(reading) => return *reading,
         };
-        Ok(Reading { enabled_ns, running_ns, cycles, instructions, third })
-    }
-
-    /// As [`read`](Self::read), by the thread that the counters belong to: without the kernel where that can be done.
-    #[inline]
-    pub(crate) fn read_own(&self) -> Result<Reading, ReadFailure> {
-        if let Some(reading) = self.read_pages() {
-            return Ok(reading);
+        if let Third::RunningTime(rate) = &self.third {
+            reading.third = rate.ticks(reading.running_ns);
         }
-        self.read()
+        reading
     }
 
-    #[inline]
-    fn read_pages(&self) -> Option<Reading> {
-        let [cycles, instructions] = self.pages.as_ref()?;
-        let cycles = cycles.read()?;
-        let instructions = instructions.read()?;
-        Some(Reading {
-            enabled_ns: instructions.enabled_ns,
-            running_ns: instructions.running_ns,
-            cycles: cycles.count,
-            instructions: instructions.count,
-            third: match &self.third {
-                Third::RunningTime(rate) => rate.ticks(instructions.running_ns),
-                Third::None | Third::Counter { .. } => 0,
-            },
-        })
+    /// As [`read_words`](Self::read_words), evaluated.
+    pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
+        let mut raw = RawReading::default();
+        self.read_raw(&mut raw)?;
+        Ok(self.evaluate(&raw))
     }
 }
 
@@ -217,6 +270,12 @@ fn open_with_more_files(
 }
 
 impl Reading {
+    /// The reading of a group without pages.
+    pub(crate) fn of_words(words: &[u64; GROUP_WORDS]) -> Self {
+        let [_, enabled_ns, running_ns, cycles, instructions, third] = *words;
+        Self { enabled_ns, running_ns, cycles, instructions, third }
+    }
+
     /// Adds another group's: counts of cores of another kind. The time wanted is the same for both, and each ran while
     /// the other could not.
     pub(crate) fn add_kind(&mut self, other: &Self) {

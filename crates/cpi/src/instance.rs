@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::data::ProcessorState;
 use crate::describe;
 use crate::event::Target;
-use crate::interval::{Meaning, Snapshot, measure};
-use crate::kernel::{Kernel, Times, machine};
+use crate::group::ReadFailure;
+use crate::interval::{Meaning, Snapshot, counts, measure};
+use crate::kernel::{Kernel, Times, begin_reading, clock_ticks, machine};
 use crate::processors::{InIdle, ProcessorReading, Processors};
 use crate::thread::ThreadCounters;
 use crate::trace::Trace;
@@ -65,6 +66,7 @@ pub struct Cpi {
     room: Room,
     trace: Option<Arc<Trace>>,
     hook: Hook,
+    is_idle_noted: bool,
 }
 
 /// Buffers that are kept from one reading to the next.
@@ -94,7 +96,7 @@ impl Cpi {
 
     pub(crate) fn on(kernel: Arc<dyn Kernel>, options: Options) -> Result<Self, Error> {
         let Options { mut mode, user_only, or_shares_only, events } = options;
-        let mut data = CpiData { tid: kernel.thread(), is_user_only: user_only, ..CpiData::default() };
+        let mut data = CpiData { tid: kernel.thread(), ..CpiData::default() };
         let mut notes = Vec::new();
         let mut why_no_cpi = None;
         let mut processors = None;
@@ -113,7 +115,6 @@ impl Cpi {
         if mode.has(Mode::ON_THREAD) {
             let shared = ThreadCounters::of_this_thread(&kernel, events, user_only)?;
             if shared.is_user_only() && !user_only {
-                data.is_user_only = processors.is_none();
                 notes.push(
                     "work in the kernel is not counted on the thread, since kernel.perf_event_paranoid forbids it"
                         .to_owned(),
@@ -121,21 +122,14 @@ impl Cpi {
             }
             thread = Some(shared);
         }
-        if let Some(processors) = &processors {
-            if processors.counts_kernel_all_the_same() {
-                data.is_user_only = false;
-                notes.push(
-                    "the hardware cannot count user code alone: work in the kernel is counted too".to_owned(),
-                );
-            }
-            let is_needed = !kernel.clock_counts_cycles();
-            if is_needed && processors.in_idle() == InIdle::Unknown {
-                notes.push(
-                    "whether the cycle counter goes on in idle could not be found out, since no processor was idle: \
-                     it is taken as halting"
-                        .to_owned(),
-                );
-            }
+        let of_processors = processors.as_ref().map(|processors| processors.is_user_only());
+        let of_thread = thread.as_ref().map(|thread| thread.is_user_only());
+        data.is_user_only = [of_processors, of_thread].into_iter().flatten().all(|is_user_only| is_user_only)
+            && (of_processors.is_some() || of_thread.is_some());
+        if user_only && [of_processors, of_thread].contains(&Some(false)) {
+            notes.push(
+                "the hardware cannot count user code alone: work in the kernel is counted too".to_owned(),
+            );
         }
         let mut cpi = Self {
             mode,
@@ -150,6 +144,7 @@ impl Cpi {
             room: Room::default(),
             trace: None,
             hook: Hook::default(),
+            is_idle_noted: false,
         };
         cpi.start()?;
         // Room for what a get needs, so that the first one does not disturb what it measures.
@@ -162,26 +157,21 @@ impl Cpi {
     ///
     /// # Errors
     ///
-    /// When a counter cannot be read.
+    /// When a counter cannot be read: there is no whole interval then until `start` succeeds.
     pub fn start(&mut self) -> Result<(), Error> {
-        self.kernel.begin_reading();
+        begin_reading(&*self.kernel);
         // The nearer to the region, the later it is read.
-        (self.start.now, self.start.far_ticks) = (self.kernel.now(), self.kernel.clock_ticks());
+        // The ticks around the time: should the thread be stopped in between, an interval seems shorter, and no processor
+        // seems to have stood still.
+        (self.start.far_ticks, self.start.now) = (clock_ticks(&*self.kernel), self.kernel.now());
         if self.mode.has_processors() {
-            read_processors(
-                &*self.kernel,
-                self.processors.as_deref(),
-                self.mode,
-                &mut self.room,
-                &mut self.start.processors,
-                true,
-            )?;
+            self.start_processors()?;
         }
-        self.start.ticks = self.kernel.clock_ticks();
-        if let Some(thread) = &self.thread {
-            self.start.thread = thread
-                .read()
-                .map_err(|failure| describe::unreadable(failure, Target::Thread(Some(self.data.tid))))?;
+        self.start.ticks = clock_ticks(&*self.kernel);
+        if let Some(thread) = &self.thread
+            && let Err(failure) = thread.read(&mut self.start.thread)
+        {
+            return Err(unreadable_thread(failure, self.data.tid));
         }
         Ok(())
     }
@@ -270,61 +260,100 @@ impl Cpi {
         &self.notes
     }
 
+    /// Reads the processors: what is nearest to the region last.
+    fn start_processors(&mut self) -> Result<(), Error> {
+        let readings = &mut self.start.processors;
+        if let Some(processors) = &self.processors {
+            processors.look_at_online(&mut self.room.online)?;
+            if self.mode.wants_times(&*self.kernel, processors) {
+                read_times(&*self.kernel, &mut self.room)?;
+                put_times(&self.room.times, readings);
+            }
+            if processors.read(readings)? {
+                return Ok(());
+            }
+            // Some were offline since they were opened: opened anew, they count.
+            processors.leave_out(readings, &self.room.online);
+            processors.read(readings).map(|_| ())
+        } else {
+            read_times(&*self.kernel, &mut self.room)?;
+            put_times(&self.room.times, readings);
+            Ok(())
+        }
+    }
+
     /// Reads everything, the nearest to the region first.
+    #[inline(always)]
     fn read_end(&mut self) -> Result<(), Error> {
-        self.kernel.begin_reading();
-        if let Some(thread) = &self.thread {
-            self.end.thread = thread
-                .read()
-                .map_err(|failure| describe::unreadable(failure, Target::Thread(Some(self.data.tid))))?;
+        begin_reading(&*self.kernel);
+        if let Some(thread) = &self.thread
+            && let Err(failure) = thread.read(&mut self.end.thread)
+        {
+            return Err(unreadable_thread(failure, self.data.tid));
         }
-        self.end.ticks = self.kernel.clock_ticks();
+        self.read_farther()
+    }
+
+    #[inline(never)]
+    fn read_farther(&mut self) -> Result<(), Error> {
+        self.end.ticks = clock_ticks(&*self.kernel);
         if self.mode.has_processors() {
-            read_processors(
-                &*self.kernel,
-                self.processors.as_deref(),
-                self.mode,
-                &mut self.room,
-                &mut self.end.processors,
-                false,
-            )?;
+            let readings = &mut self.end.processors;
+            if let Some(processors) = &self.processors {
+                processors.read(readings)?;
+                processors.look_at_online(&mut self.room.online)?;
+                processors.leave_out(readings, &self.room.online);
+                if self.mode.wants_times(&*self.kernel, processors) {
+                    read_times(&*self.kernel, &mut self.room)?;
+                    put_times(&self.room.times, readings);
+                }
+            } else {
+                read_times(&*self.kernel, &mut self.room)?;
+                put_times(&self.room.times, readings);
+            }
         }
-        (self.end.now, self.end.far_ticks) = (self.kernel.now(), self.kernel.clock_ticks());
+        (self.end.now, self.end.far_ticks) = (self.kernel.now(), clock_ticks(&*self.kernel));
         Ok(())
     }
 
     /// Evaluates what was read, and traces where the mode says so.
     fn conclude(&mut self) -> Result<&CpiData, Error> {
         let outcome = self.evaluate();
+        let mut traced = Ok(());
         if self.mode.has_any(Mode::TRACE_ON_GET | Mode::TRACE_ONLY_ON_GET) {
-            let trace = self.trace.as_ref().ok_or_else(no_trace)?;
-            trace.write(&self.data, self.hook.minor, self.mode.traced(), self.hook.label.as_deref())?;
+            let Some(trace) = &self.trace else { return outcome.and(Err(no_trace())).map(|()| &self.data) };
+            traced = trace.write(&self.data, self.hook.minor, self.mode.traced(), self.hook.label.as_deref());
         }
-        outcome.map(|()| &self.data)
+        outcome.and(traced).map(|()| &self.data)
     }
 
     fn evaluate(&mut self) -> Result<(), Error> {
-        let meaning = Meaning {
-            clock_counts_cycles: self.kernel.clock_counts_cycles(),
-            in_idle: self.processors.as_ref().map_or(InIdle::Unknown, |processors| processors.in_idle()),
-            is_scaled: self.mode.has(Mode::SCALED),
-            has_counters: self.processors.is_some(),
-            has_thread: self.thread.is_some(),
-            has_reference: self.thread.as_ref().is_some_and(|thread| thread.has_reference()),
-        };
+        self.data.thread = self.thread.as_ref().map(|thread| {
+            let [then, now] = [&self.start.thread, &self.end.thread].map(|raw| thread.evaluate(raw));
+            counts(&then, &now, thread.has_reference())
+        });
+        let clock_counts_cycles = self.kernel.clock_counts_cycles();
+        let mut in_idle = InIdle::Unknown;
+        if let Some(processors) = self.processors.as_ref().filter(|_| !clock_counts_cycles) {
+            processors.find_out_in_idle(&self.start.processors, &self.end.processors)?;
+            in_idle = processors.in_idle();
+            if in_idle == InIdle::Unknown && !self.is_idle_noted {
+                self.is_idle_noted = true;
+                self.notes.push(
+                    "whether the cycle counter goes on in idle could not be found out, since no processor was idle: \
+                     it is taken as halting"
+                        .to_owned(),
+                );
+            }
+        }
+        let is_scaled = self.mode.has(Mode::SCALED);
+        let has_counters = self.processors.is_some();
+        let meaning = Meaning { clock_counts_cycles, in_idle, is_scaled, has_counters };
         measure(&self.start, &self.end, meaning, &mut self.data, &mut self.room.lost);
         if let Some(processors) = &self.processors {
             for &(number, opening) in &self.room.lost {
-                processors.reopen(number, opening)?;
-            }
-            if meaning.in_idle == InIdle::Unknown && !meaning.clock_counts_cycles {
-                for (then, now) in self.start.processors.iter().zip(&self.end.processors) {
-                    if let Some(counts) =
-                        now.counts.since(&then.counts).filter(|_| then.opening == now.opening)
-                    {
-                        processors.judge_idle(&counts);
-                    }
-                }
+                // Where that fails, what was measured of the others stands: the next reading tries again, and tells.
+                let _ = processors.reopen(number, opening);
             }
         }
         if let Some(thread) = self.data.thread.filter(is_never) {
@@ -352,36 +381,17 @@ fn is_never(thread: &crate::Counts) -> bool {
     thread.enabled_ns > 0 && thread.running_ns == 0
 }
 
-/// Reads the counters of the processors, and the times that are needed beside them: farther from the region.
-fn read_processors(
-    kernel: &dyn Kernel,
-    processors: Option<&Processors>,
-    mode: Mode,
-    room: &mut Room,
-    into: &mut Vec<ProcessorReading>,
-    times_first: bool,
-) -> Result<(), Error> {
-    let Some(processors) = processors else {
-        read_times(kernel, room)?;
-        let count = room.times.iter().map(|times| times.processor as usize + 1).max().unwrap_or_default();
-        into.clear();
-        into.resize(count, ProcessorReading::default());
-        put_times(&room.times, into);
-        return Ok(());
-    };
-    let is_halting = !kernel.clock_counts_cycles() && processors.in_idle() != InIdle::Counts;
-    let wants_times = (mode.has(Mode::SCALED) || is_halting) && !processors.has_unhalted();
-    if wants_times && times_first {
-        read_times(kernel, room)?;
+impl Mode {
+    /// Whether the kernel's account of busy time is needed: to be told, or because the cycle counter tells busy cycles only.
+    fn wants_times(self, kernel: &dyn Kernel, processors: &Processors) -> bool {
+        let may_halt = !kernel.clock_counts_cycles() && processors.in_idle() != InIdle::Counts;
+        (self.has(Self::SCALED) || may_halt) && !processors.has_unhalted()
     }
-    processors.read(into, &mut room.online)?;
-    if wants_times && !times_first {
-        read_times(kernel, room)?;
-    }
-    if wants_times {
-        put_times(&room.times, into);
-    }
-    Ok(())
+}
+
+#[cold]
+fn unreadable_thread(failure: ReadFailure, tid: u32) -> Error {
+    describe::unreadable(failure, Target::Thread(Some(tid)))
 }
 
 fn read_times(kernel: &dyn Kernel, room: &mut Room) -> Result<(), Error> {
@@ -390,11 +400,17 @@ fn read_times(kernel: &dyn Kernel, room: &mut Room) -> Result<(), Error> {
     })
 }
 
-fn put_times(times: &[Times], into: &mut [ProcessorReading]) {
+/// Puts the times into the readings, making room for all processors that have some.
+fn put_times(times: &[Times], into: &mut Vec<ProcessorReading>) {
+    for reading in into.iter_mut() {
+        (reading.busy, reading.total) = (0, 0);
+    }
     for times in times {
-        if let Some(reading) = into.get_mut(times.processor as usize) {
-            (reading.busy, reading.total) = (times.busy, times.total);
+        let place = times.processor as usize;
+        if into.len() <= place {
+            into.resize(place + 1, ProcessorReading::default());
         }
+        (into[place].busy, into[place].total) = (times.busy, times.total);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
-use crate::group::Reading;
+use crate::group::{RawReading, Reading};
 use crate::processors::{InIdle, ProcessorReading};
 
 /// Everything that is read at a moment.
@@ -14,7 +14,7 @@ pub(crate) struct Snapshot {
     /// The clock and the time, at one moment that is a little farther away: they tell how long a tick is.
     pub(crate) far_ticks: u64,
     pub(crate) now: Duration,
-    pub(crate) thread: Reading,
+    pub(crate) thread: RawReading,
     pub(crate) processors: Vec<ProcessorReading>,
 }
 
@@ -29,10 +29,6 @@ pub(crate) struct Meaning {
     pub(crate) is_scaled: bool,
     /// Whether there are counters of processors at all.
     pub(crate) has_counters: bool,
-    /// Whether the thread is measured.
-    pub(crate) has_thread: bool,
-    /// Whether the thread's third number is of reference cycles.
-    pub(crate) has_reference: bool,
 }
 
 /// Measures the interval into `data`. `lost` takes the processors whose counters stood still and are to be opened anew, with
@@ -44,32 +40,75 @@ pub(crate) fn measure(
     data: &mut CpiData,
     lost: &mut Vec<(u32, u32)>,
 ) {
-    data.elapsed_cycles = end.ticks.wrapping_sub(start.ticks);
+    data.elapsed_cycles = end.ticks.saturating_sub(start.ticks);
     // As a ratio of what was measured, the length of a tick needs no frequency.
-    let far_ns = end.now.saturating_sub(start.now).as_nanos();
-    let far_ticks = u128::from(end.far_ticks.wrapping_sub(start.far_ticks).max(1));
-    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * far_ns / far_ticks).unwrap_or(u64::MAX);
-    data.elapsed = Duration::from_nanos(ns(data.elapsed_cycles));
+    let far = end.now.saturating_sub(start.now);
+    let far_ticks = u128::from(end.far_ticks.saturating_sub(start.far_ticks).max(1));
+    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * far.as_nanos() / far_ticks).unwrap_or(u64::MAX);
+    data.elapsed = if end.ticks < start.ticks { far } else { Duration::from_nanos(ns(data.elapsed_cycles)) };
     data.ended_at = end.ticks;
     data.is_scaled = meaning.is_scaled;
-    data.thread = meaning.has_thread.then(|| counts(&start.thread, &end.thread, meaning.has_reference));
 
+    // Shares of time add up only where all are of one unit.
+    let has_unhalted = |snapshot: &Snapshot| {
+        snapshot.processors.iter().all(|reading| reading.opening == 0 || reading.has_unhalted)
+    };
+    let busy_time = match meaning.has_counters && has_unhalted(start) && has_unhalted(end) {
+        true => BusyTime::Unhalted,
+        false => BusyTime::Accounted,
+    };
     lost.clear();
-    data.system = Measured::default();
     data.processors.clear();
     data.processors.resize(end.processors.len(), ProcessorData::default());
     let none = ProcessorReading::default();
     for (place, (now, measured)) in end.processors.iter().zip(&mut data.processors).enumerate() {
         let then = start.processors.get(place).unwrap_or(&none);
         let at_least = ns(now.before.saturating_sub(then.after));
-        *measured = processor(then, now, meaning);
+        *measured = processor(then, now, meaning, busy_time);
         if measured.state != ProcessorState::Offline && stood_still(then, now, at_least) {
             lost.push((place as u32, now.opening));
             *measured = ProcessorData::default();
         }
-        if measured.state != ProcessorState::Offline {
-            data.system.add(&measured.measured);
+    }
+    while data.processors.last().is_some_and(|last| last.state == ProcessorState::Offline) {
+        data.processors.pop();
+    }
+    if meaning.has_counters {
+        elapse_idle_ones(&mut data.processors);
+    }
+    data.system = Measured::default();
+    for there in data.processors.iter().filter(|data| data.state != ProcessorState::Offline) {
+        data.system.add(&there.measured);
+    }
+    if !meaning.is_scaled {
+        for measured in data.processors.iter_mut().map(|data| &mut data.measured).chain([&mut data.system]) {
+            (measured.busy_ticks, measured.elapsed_ticks, measured.cycles_scaled) = (0, 0, 0);
         }
+    }
+}
+
+/// Where shares of time come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BusyTime {
+    /// A counter that halts with the processor, by the clock.
+    Unhalted,
+    /// The kernel's account.
+    Accounted,
+}
+
+/// Elapsed cycles of processors whose counter halts and of which no busy time was seen: they went by at the rate of those
+/// that were seen busy. Where none was, they stay unknown (0), and so do those of the system.
+fn elapse_idle_ones(processors: &mut [ProcessorData]) {
+    let is_unknown =
+        |data: &ProcessorData| data.state == ProcessorState::Measured && data.measured.cycles == 0;
+    if !processors.iter().any(is_unknown) {
+        return;
+    }
+    let mut seen = Measured::default();
+    let seen_busy = |data: &&ProcessorData| data.measured.busy_ticks > 0 && data.measured.cycles > 0;
+    processors.iter().filter(seen_busy).for_each(|data| seen.add(&data.measured));
+    for data in processors.iter_mut().filter(|data| is_unknown(data)) {
+        data.measured.cycles = share(seen.core_cycles, data.measured.elapsed_ticks, seen.busy_ticks);
     }
 }
 
@@ -79,39 +118,43 @@ fn stood_still(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -
     if now.opening == 0 {
         return false;
     }
-    let enabled = now.counts.enabled_ns.saturating_sub(then.counts.enabled_ns);
+    let enabled = now.counts().enabled_ns.saturating_sub(then.counts().enabled_ns);
     // The kernel's clock of counters is not that of the interval: a tick, and a share for their rates.
     let tolerance = 1_000_000 + at_least / 256;
     at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
 }
 
-fn processor(then: &ProcessorReading, now: &ProcessorReading, meaning: Meaning) -> ProcessorData {
+fn processor(
+    then: &ProcessorReading,
+    now: &ProcessorReading,
+    meaning: Meaning,
+    busy_time: BusyTime,
+) -> ProcessorData {
     let was_there = match meaning.has_counters {
         true => then.opening != 0 && then.opening == now.opening,
         false => then.total != 0 && now.total != 0,
     };
-    if !was_there {
+    // A clock that went back (it may begin anew after a sleep of the machine) tells nothing.
+    let Some(clock) = now.after.checked_sub(then.after).filter(|_| was_there) else {
         return ProcessorData::default();
-    }
-    let counts = if meaning.has_counters { now.counts.since(&then.counts) } else { None };
-    let clock = now.after.wrapping_sub(then.after);
-    let mut measured = Measured::default();
-    // Busy time: of the counter that halts with the processor, else as the kernel accounts it.
-    let (mut busy, mut total) = (now.busy.saturating_sub(then.busy), now.total.saturating_sub(then.total));
-    if let Some(counts) = counts.filter(|_| now.has_unhalted) {
-        (busy, total) = (counts.third.min(clock), clock);
-    }
-    let busy = busy.min(total);
-    if meaning.is_scaled {
-        (measured.busy_ticks, measured.elapsed_ticks) = (busy, total);
-    }
+    };
+    let counts = if meaning.has_counters { now.counts().since(&then.counts()) } else { None };
+    let (busy, total) = match (busy_time, counts) {
+        (BusyTime::Unhalted, Some(counts)) => (counts.third.min(clock), clock),
+        (BusyTime::Accounted, _) if then.total != 0 && now.total != 0 => {
+            let total = now.total.saturating_sub(then.total);
+            (now.busy.saturating_sub(then.busy).min(total), total)
+        }
+        _ => (0, 0),
+    };
+    let mut measured = Measured { busy_ticks: busy, elapsed_ticks: total, ..Measured::default() };
     let Some(counts) = counts else {
         let state = match meaning.has_counters {
             true => ProcessorState::NeverRan,
             false => ProcessorState::NoCounters,
         };
         if meaning.has_counters {
-            measured.enabled_ns = now.counts.enabled_ns.saturating_sub(then.counts.enabled_ns);
+            measured.enabled_ns = now.counts().enabled_ns.saturating_sub(then.counts().enabled_ns);
         }
         return ProcessorData { state, measured };
     };
@@ -131,12 +174,9 @@ fn processor(then: &ProcessorReading, now: &ProcessorReading, meaning: Meaning) 
         }
         // The counter halts in idle: it tells the busy cycles, and the share tells what they are a part of.
         None => {
-            measured.cycles = if busy == 0 { counts.cycles } else { share(counts.cycles, total, busy) };
+            measured.cycles = share(counts.cycles, total, busy);
             measured.cycles_scaled = counts.cycles;
         }
-    }
-    if !meaning.is_scaled {
-        measured.cycles_scaled = 0;
     }
     ProcessorData { state: ProcessorState::Measured, measured }
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::Read as _;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,14 +30,21 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// The page by which a counter of the calling thread is read without the kernel, where it allows that.
     fn map(&self, counter: BorrowedFd<'_>) -> Option<UserPage>;
 
-    /// A reading begins: of an instance, or a start or get of it.
+    /// A reading begins: of an instance, or a start or get of it. See [`begin_reading`].
+    #[cfg(any(test, feature = "made-machine"))]
     fn begin_reading(&self) {}
 
-    /// The clock of intervals.
+    /// The clock of intervals. See [`clock_ticks`].
+    #[cfg_attr(not(any(test, feature = "made-machine")), expect(dead_code, reason = "read without asking"))]
     fn clock_ticks(&self) -> u64;
 
     /// Whether that clock goes at the rate of reference cycles, in idle too, so that its ticks are elapsed cycles.
     fn clock_counts_cycles(&self) -> bool;
+
+    /// Whether the cycle counter goes on in idle, as far as that was found out: a number of [`InIdle`].
+    ///
+    /// [`InIdle`]: crate::processors::InIdle
+    fn in_idle(&self) -> &AtomicU8;
 
     /// Time since some moment; it does not step.
     fn now(&self) -> Duration;
@@ -56,6 +64,9 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// The units that count cycles and instructions; more than one where there are cores of several kinds.
     fn core_units(&self) -> Vec<CoreUnit>;
 
+    /// Whether there is a unit that counts what cores do, whatever it counts.
+    fn has_core_unit(&self) -> bool;
+
     /// Type and configuration of an event of the `msr` unit of x86, such as `tsc`.
     fn msr_event(&self, name: &str) -> Option<(u32, u64)>;
 
@@ -74,6 +85,9 @@ pub(crate) trait Kernel: Debug + Send + Sync {
 
 /// Words of a group's reading: the three of the head, and at most three members.
 pub(crate) const GROUP_WORDS: usize = 6;
+
+/// Processors are counted up to this number: more than any Linux has.
+const MOST_PROCESSORS: u32 = 65_536;
 
 /// Time of a processor since some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -101,6 +115,8 @@ pub(crate) struct Linux {
     roots: Roots,
     online: Mutex<OnlineProcessors>,
     times: Mutex<ProcessorTimes>,
+    in_idle: AtomicU8,
+    clock_counts_cycles: bool,
 }
 
 impl Linux {
@@ -108,6 +124,10 @@ impl Linux {
         Self {
             online: Mutex::new(OnlineProcessors::new(&roots)),
             times: Mutex::new(ProcessorTimes::new(&roots)),
+            in_idle: AtomicU8::new(0),
+            // The time stamp counter goes on at one rate, in idle too, unless the kernel misses these among its flags.
+            clock_counts_cycles: cfg!(target_arch = "x86_64")
+                && ["constant_tsc", "nonstop_tsc"].iter().all(|flag| has_flag(&roots, flag)),
             roots,
         }
     }
@@ -147,7 +167,11 @@ impl Kernel for Linux {
     }
 
     fn clock_counts_cycles(&self) -> bool {
-        cfg!(target_arch = "x86_64")
+        self.clock_counts_cycles
+    }
+
+    fn in_idle(&self) -> &AtomicU8 {
+        &self.in_idle
     }
 
     fn now(&self) -> Duration {
@@ -165,7 +189,7 @@ impl Kernel for Linux {
             format!("{}: {error}", self.roots.sys.join("devices/system/cpu/online").display())
         })?;
         into.clear();
-        into.extend_from_slice(numbers);
+        into.extend(numbers.iter().filter(|&&number| number < MOST_PROCESSORS));
         Ok(())
     }
 
@@ -174,7 +198,7 @@ impl Kernel for Linux {
         times.read().map_err(|failure| failure.reason.to_string())?;
         into.clear();
         into.extend(times.processors().iter().filter_map(|line| {
-            let ticks = line.ticks?;
+            let ticks = line.ticks.filter(|_| line.number < MOST_PROCESSORS)?;
             Some(Times { processor: line.number, busy: ticks.busy(), total: ticks.total() })
         }));
         Ok(())
@@ -200,6 +224,11 @@ impl Kernel for Linux {
         units
     }
 
+    fn has_core_unit(&self) -> bool {
+        // Where there is one kind of core, x86 calls it `cpu` and lists no processors.
+        self.roots.sys.join("bus/event_source/devices/cpu").exists() || !self.core_units().is_empty()
+    }
+
     fn msr_event(&self, name: &str) -> Option<(u32, u64)> {
         let kind = self.file("bus/event_source/devices/msr/type")?.trim().parse().ok()?;
         let event = self.file(&format!("bus/event_source/devices/msr/events/{name}"))?;
@@ -214,13 +243,7 @@ impl Kernel for Linux {
 
     fn is_virtual(&self) -> bool {
         // Virtual machines of x86 say so in a bit of the processor's identification, others in a file or not at all.
-        // The first processor's lines are enough.
-        let mut processor = vec![0; 8192];
-        let mut file = fs::File::open(self.roots.proc.join("cpuinfo")).ok();
-        let length = file.as_mut().and_then(|file| file.read(&mut processor).ok()).unwrap_or_default();
-        let processor = String::from_utf8_lossy(&processor[..length]);
-        let mut flags = processor.lines().filter(|line| line.starts_with("flags")).take(1);
-        flags.any(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+        has_flag(&self.roots, "hypervisor")
             || self.roots.sys.join("hypervisor/type").exists()
             || self.roots.proc.join("device-tree/hypervisor").exists()
     }
@@ -239,6 +262,33 @@ impl Kernel for Linux {
     fn file_limit(&self) -> Option<u64> {
         getrlimit(Resource::Nofile).current
     }
+}
+
+/// Tells a made machine that a reading begins. Real ones do not need to know, and the call would be counted.
+#[inline]
+pub(crate) fn begin_reading(_kernel: &dyn Kernel) {
+    #[cfg(any(test, feature = "made-machine"))]
+    _kernel.begin_reading();
+}
+
+/// The machine's clock, next to a region: without asking which machine that is, where there is no made one.
+#[inline]
+pub(crate) fn clock_ticks(_kernel: &dyn Kernel) -> u64 {
+    #[cfg(any(test, feature = "made-machine"))]
+    return _kernel.clock_ticks();
+    #[cfg(not(any(test, feature = "made-machine")))]
+    user_read::clock_ticks()
+}
+
+/// Whether the first processor has a flag, on x86.
+fn has_flag(roots: &Roots, flag: &str) -> bool {
+    // The first processor's lines are enough.
+    let mut text = vec![0; 8192];
+    let mut file = fs::File::open(roots.proc.join("cpuinfo")).ok();
+    let length = file.as_mut().and_then(|file| file.read(&mut text).ok()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[..length]);
+    let mut flags = text.lines().filter(|line| line.starts_with("flags")).take(1);
+    flags.any(|line| line.split_ascii_whitespace().any(|word| word == flag))
 }
 
 /// The machine that instances are made on from now on.

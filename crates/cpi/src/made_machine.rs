@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::AtomicU8;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const THREAD: u32 = 4242;
 
 /// A made machine.
 #[derive(Debug)]
-pub(crate) struct Made(Mutex<State>);
+pub(crate) struct Made(Mutex<State>, AtomicU8);
 
 /// What it is like now. Tests change it.
 #[derive(Debug)]
@@ -40,6 +41,14 @@ pub(crate) struct State {
     pub(crate) highest_file_limit: u64,
     /// Which kind of core, by its unit's type, the thread runs on; its counters on others stand still.
     pub(crate) thread_unit: Option<u32>,
+    /// Busy time is accounted of this processor only.
+    pub(crate) accounts_busy_of: Option<u32>,
+    /// How far the clock is off.
+    pub(crate) clock_offset: i64,
+    /// An event that this processor does not have.
+    pub(crate) refused_on: Option<(&'static str, u32)>,
+    /// How often anybody slept.
+    pub(crate) slept: u32,
     /// How many group readings there were.
     pub(crate) readings: u64,
     counters: BTreeMap<RawFd, Counter>,
@@ -62,7 +71,7 @@ struct Counter {
 
 impl Made {
     pub(crate) fn new(processors: u32) -> Self {
-        Self(Mutex::new(State {
+        let state = State {
             step: 0,
             online: (0..processors).collect(),
             units: Vec::new(),
@@ -76,10 +85,15 @@ impl Made {
             file_limit: 1024,
             highest_file_limit: 1024,
             thread_unit: None,
+            accounts_busy_of: None,
+            clock_offset: 0,
+            refused_on: None,
+            slept: 0,
             readings: 0,
             counters: BTreeMap::new(),
             order: 0,
-        }))
+        };
+        Self(Mutex::new(state), AtomicU8::new(0))
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -104,6 +118,16 @@ impl State {
             self.counters.values_mut().filter(|counter| counter.target == Target::Processor(number))
         {
             counter.is_on = false;
+        }
+    }
+
+    /// Takes its group apart, as happens when it goes offline and comes back.
+    #[cfg(test)]
+    pub(crate) fn take_apart(&mut self, number: u32) {
+        for counter in
+            self.counters.values_mut().filter(|counter| counter.target == Target::Processor(number))
+        {
+            (counter.is_on, counter.leader) = (false, None);
         }
     }
 
@@ -164,6 +188,10 @@ impl Kernel for Made {
         }
         if matches!(target, Target::Processor(number) if !state.online.contains(&number)) {
             return Err(Errno::NODEV);
+        }
+        if matches!((state.refused_on, target), (Some((name, of)), Target::Processor(number)) if name == event.name && of == number)
+        {
+            return Err(Errno::NOENT);
         }
         if state.refuses_units && event.config >> 32 != 0 {
             return Err(Errno::INVAL);
@@ -227,11 +255,16 @@ impl Kernel for Made {
     }
 
     fn clock_ticks(&self) -> u64 {
-        self.state().step * 1_000_000
+        let state = self.state();
+        (state.step * 1_000_000).saturating_add_signed(state.clock_offset)
     }
 
     fn clock_counts_cycles(&self) -> bool {
         self.state().clock_counts_cycles
+    }
+
+    fn in_idle(&self) -> &AtomicU8 {
+        &self.1
     }
 
     fn now(&self) -> Duration {
@@ -239,7 +272,9 @@ impl Kernel for Made {
     }
 
     fn sleep(&self, time: Duration) {
-        self.state().advance(u64::try_from(time.as_millis()).unwrap_or_default());
+        let mut state = self.state();
+        state.slept += 1;
+        state.advance(u64::try_from(time.as_millis()).unwrap_or_default());
     }
 
     fn online(&self, into: &mut Vec<u32>) -> Result<(), String> {
@@ -253,7 +288,10 @@ impl Kernel for Made {
         into.clear();
         into.extend(state.online.iter().map(|&processor| Times {
             processor,
-            busy: state.step * (50 + u64::from(processor % 50)),
+            busy: match state.accounts_busy_of {
+                Some(only) if only != processor => 0,
+                _ => state.step * (50 + u64::from(processor % 50)),
+            },
             total: state.step * 100,
         }));
         Ok(())
@@ -265,6 +303,10 @@ impl Kernel for Made {
 
     fn core_units(&self) -> Vec<CoreUnit> {
         self.state().units.clone()
+    }
+
+    fn has_core_unit(&self) -> bool {
+        !self.state().units.is_empty()
     }
 
     fn msr_event(&self, _name: &str) -> Option<(u32, u64)> {

@@ -33,6 +33,11 @@ impl Plans {
         Self { units, events, tsc, unhalted }
     }
 
+    /// How many files a processor takes.
+    pub(crate) fn files_each(&self) -> usize {
+        if self.unhalted.is_empty() { 2 } else { 3 }
+    }
+
     fn pair(&self) -> (Event, Event) {
         match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),

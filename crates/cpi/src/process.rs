@@ -26,6 +26,9 @@ pub struct ProcessCpi {
 impl ProcessCpi {
     /// Starts a command, counted from its first instruction (its exec) on, children included.
     ///
+    /// The counters are the calling thread's, which its children inherit: until they are dropped, whatever else this thread
+    /// starts is counted too.
+    ///
     /// The inner error is that of counting, in which case the command runs uncounted.
     ///
     /// # Errors
@@ -44,14 +47,20 @@ impl ProcessCpi {
         Ok((child, opened))
     }
 
-    /// Counts a running process from now on: all its threads, and what they start.
+    /// Counts a running process from now on: all its threads, and what they start. A thread that starts while they are
+    /// looked up, by one that is not counted yet, may be missed.
     ///
     /// # Errors
     ///
     /// When there is no such process, or it may not be counted.
     pub fn attach(pid: u32, user_only: bool, events: Events) -> Result<Self, Error> {
-        let gone = || Error::new(ErrorKind::NoSuchThread, format!("there is no process {pid} (ESRCH)"));
-        let tasks = fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| gone())?;
+        let folder = format!("/proc/{pid}/task");
+        let tasks = fs::read_dir(&folder).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::new(ErrorKind::NoSuchThread, format!("there is no process {pid} (ESRCH)"))
+            }
+            _ => Error::new(ErrorKind::System, format!("{folder}: {error}")),
+        })?;
         let threads: Vec<Target> = tasks
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -76,7 +85,7 @@ impl ProcessCpi {
             match open_groups(kernel, events, target, user_only, change) {
                 Ok(groups) => threads.push(groups),
                 Err((refusal, user_only)) => {
-                    let asked = Asked { target, user_only, processors: targets.len() };
+                    let asked = Asked { target, user_only, targets: targets.len(), files_each: 2 };
                     let error = describe::refused(&**kernel, refusal, asked);
                     // A thread may end at any time.
                     if error.kind() != ErrorKind::NoSuchThread {

@@ -1,18 +1,18 @@
 //! The counters of all processors: opened by the first instance of the process, closed with the last, only read between.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::Error;
 use crate::describe::{self, Asked};
 use crate::event::{Excluded, Target};
-use crate::group::{Group, Reading, Refusal};
+use crate::group::{Group, ReadFailure, Reading, Refusal};
 use crate::instance::Events;
-use crate::kernel::Kernel;
+use crate::kernel::{GROUP_WORDS, Kernel, clock_ticks};
 use crate::plan::Plans;
+use crate::{Error, ErrorKind};
 
 /// The counters of all processors.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub(crate) struct Processors {
     plans: Plans,
     user_only: bool,
     slots: RwLock<Slots>,
-    in_idle: AtomicU8,
+    /// Whether idle processors were looked at.
+    has_probed: AtomicBool,
 }
 
 /// A group per processor that is online, by number.
@@ -37,6 +38,7 @@ struct Slot {
     group: Group,
     /// Which opening this is: counts of different ones are not to be subtracted.
     opening: u32,
+    has_unhalted: bool,
 }
 
 /// What the counters of a processor tell at a moment.
@@ -44,15 +46,25 @@ struct Slot {
 pub(crate) struct ProcessorReading {
     /// Which opening of the counters this is of; 0 when there are none.
     pub(crate) opening: u32,
-    pub(crate) counts: Reading,
+    /// As the kernel told them: evaluated later, and not next to a region.
+    pub(crate) words: [u64; GROUP_WORDS],
     /// The clock before and after the counters were read.
     pub(crate) before: u64,
     pub(crate) after: u64,
     /// Whether the third number of the counts is of unhalted reference cycles.
     pub(crate) has_unhalted: bool,
+    /// The kernel has taken the group apart: its processor was offline.
+    pub(crate) is_apart: bool,
     /// Time busy and all time, where it was asked for; 0 where the processor is offline.
     pub(crate) busy: u64,
     pub(crate) total: u64,
+}
+
+impl ProcessorReading {
+    /// What had been counted.
+    pub(crate) fn counts(&self) -> Reading {
+        Reading::of_words(&self.words)
+    }
 }
 
 /// Whether the cycle counter goes on while its processor has nothing to do.
@@ -99,17 +111,10 @@ impl Processors {
             plans: Plans::new(&**kernel, events),
             user_only,
             slots: RwLock::default(),
-            in_idle: AtomicU8::new(InIdle::Unknown as u8),
+            has_probed: AtomicBool::new(false),
         };
         let mut online = Vec::new();
-        kernel.online(&mut online).map_err(|reason| Error::new(crate::ErrorKind::System, reason))?;
-        processors.refresh(&online)?;
-        if user_only {
-            // Nothing idles in user code.
-            processors.set_in_idle(InIdle::Halts);
-        } else if !kernel.clock_counts_cycles() {
-            processors.probe_idle()?;
-        }
+        processors.look_at_online(&mut online)?;
         Ok(processors)
     }
 
@@ -117,17 +122,16 @@ impl Processors {
         if self.user_only { Excluded::KernelAndHypervisor } else { Excluded::Nothing }
     }
 
-    /// Whether the hardware could not leave the kernel out, though that was asked for.
-    pub(crate) fn counts_kernel_all_the_same(&self) -> bool {
+    /// Whether the kernel's work is not counted: that was asked for, and the hardware can do it.
+    pub(crate) fn is_user_only(&self) -> bool {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        self.user_only
-            && slots.by_number.iter().flatten().any(|slot| slot.group.excluded == Excluded::Nothing)
+        slots.by_number.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
     }
 
     /// Whether busy time is told by a counter.
     pub(crate) fn has_unhalted(&self) -> bool {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        slots.by_number.iter().flatten().all(|slot| slot.group.has_third())
+        slots.by_number.iter().flatten().all(|slot| slot.has_unhalted)
     }
 
     /// Opens what is online and not open, and closes what is offline.
@@ -154,14 +158,20 @@ impl Processors {
         match self.open_group(number) {
             Ok(group) => {
                 slots.opened += 1;
-                slots.by_number[place] = Some(Slot { group, opening: slots.opened });
+                let (opening, has_unhalted) = (slots.opened, group.has_third());
+                slots.by_number[place] = Some(Slot { group, opening, has_unhalted });
                 Ok(())
             }
             // It went offline just now.
             Err(Refusal { errno: Errno::NODEV | Errno::NXIO, .. }) => Ok(()),
             Err(refusal) => {
                 let target = Target::Processor(number);
-                let asked = Asked { target, user_only: self.user_only, processors };
+                let asked = Asked {
+                    target,
+                    user_only: self.user_only,
+                    targets: processors,
+                    files_each: self.plans.files_each(),
+                };
                 Err(describe::refused(&*self.kernel, refusal, asked))
             }
         }
@@ -187,33 +197,61 @@ impl Processors {
         Err(first.unwrap_or(Refusal { event: "cycles", errno: Errno::NOENT }))
     }
 
-    /// Reads the counters of all processors; `online` is room for their numbers.
-    pub(crate) fn read(&self, into: &mut Vec<ProcessorReading>, online: &mut Vec<u32>) -> Result<(), Error> {
-        self.kernel.online(online).map_err(|reason| Error::new(crate::ErrorKind::System, reason))?;
+    /// Opens what came online, closes what went offline; `online` is room for the numbers. Gives whether anything changed.
+    pub(crate) fn look_at_online(&self, online: &mut Vec<u32>) -> Result<bool, Error> {
+        self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
         let is_as_before = {
             let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-            let open = |number: u32| slots.by_number.get(number as usize).is_some_and(Option::is_some);
+            let is_open = |number: u32| slots.by_number.get(number as usize).is_some_and(Option::is_some);
             let count = slots.by_number.iter().flatten().count();
-            online.len() == count && online.iter().all(|&number| open(number))
+            online.len() == count && online.iter().all(|&number| is_open(number))
         };
         if !is_as_before {
             self.refresh(online)?;
         }
+        Ok(!is_as_before)
+    }
+
+    /// Reads the counters of all processors, and nothing else. Busy times stay what they are. Gives whether all groups are
+    /// whole.
+    #[inline]
+    pub(crate) fn read(&self, into: &mut Vec<ProcessorReading>) -> Result<bool, Error> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        into.resize(slots.by_number.len(), ProcessorReading::default());
-        for ((number, slot), reading) in (0_u32..).zip(&slots.by_number).zip(into) {
-            *reading = ProcessorReading::default();
-            let Some(slot) = slot else { continue };
-            reading.opening = slot.opening;
-            reading.has_unhalted = slot.group.has_third();
-            reading.before = self.kernel.clock_ticks();
-            reading.counts = slot
-                .group
-                .read()
-                .map_err(|failure| describe::unreadable(failure, Target::Processor(number)))?;
-            reading.after = self.kernel.clock_ticks();
+        if into.len() != slots.by_number.len() {
+            into.resize(slots.by_number.len(), ProcessorReading::default());
         }
-        Ok(())
+        let mut are_whole = true;
+        for (place, (slot, reading)) in slots.by_number.iter().zip(into).enumerate() {
+            let Some(slot) = slot else {
+                *reading = ProcessorReading::default();
+                continue;
+            };
+            reading.opening = slot.opening;
+            reading.has_unhalted = slot.has_unhalted;
+            reading.is_apart = false;
+            reading.before = clock_ticks(&*self.kernel);
+            match slot.group.read_words(&mut reading.words) {
+                Ok(()) => reading.after = clock_ticks(&*self.kernel),
+                Err(ReadFailure::TakenApart) => (reading.is_apart, are_whole) = (true, false),
+                Err(failure) => {
+                    return Err(describe::unreadable(failure, Target::Processor(place as u32)));
+                }
+            }
+        }
+        Ok(are_whole)
+    }
+
+    /// Takes those out of a reading that are offline by now, or were since they were opened; these are opened anew.
+    pub(crate) fn leave_out(&self, readings: &mut [ProcessorReading], online: &[u32]) {
+        for (number, reading) in (0_u32..).zip(readings) {
+            if reading.is_apart {
+                // Where that fails, the next reading tries again, and tells.
+                let _ = self.reopen(number, reading.opening);
+            }
+            if reading.is_apart || !online.contains(&number) {
+                reading.opening = 0;
+            }
+        }
     }
 
     /// Opens the counters of a processor anew, if they still are those of this opening: once it was offline they stay as
@@ -230,37 +268,42 @@ impl Processors {
 
     /// Whether the cycle counter goes on in idle.
     pub(crate) fn in_idle(&self) -> InIdle {
-        match self.in_idle.load(Ordering::Relaxed) {
+        // Nothing idles in user code.
+        if self.user_only {
+            return InIdle::Halts;
+        }
+        match self.kernel.in_idle().load(Ordering::Relaxed) {
             1 => InIdle::Counts,
             2 => InIdle::Halts,
             _ => InIdle::Unknown,
         }
     }
 
-    fn set_in_idle(&self, in_idle: InIdle) {
-        self.in_idle.store(in_idle as u8, Ordering::Relaxed);
-    }
-
-    /// Looks for a while at processors that are likely to be idle.
-    fn probe_idle(&self) -> Result<(), Error> {
-        let (mut start, mut end, mut online) = (Vec::new(), Vec::new(), Vec::new());
-        self.read(&mut start, &mut online)?;
-        self.kernel.sleep(PROBE);
-        self.read(&mut end, &mut online)?;
-        let of_same_opening = start.iter().zip(&end).filter(|(start, end)| start.opening == end.opening);
-        for (start, end) in of_same_opening {
-            if let Some(counts) = end.counts.since(&start.counts) {
-                self.judge_idle(&counts);
-            }
+    /// Finds out whether the cycle counter goes on in idle, if that is not known yet: from an interval, and where that tells
+    /// nothing, once from a short time in which this thread does nothing.
+    pub(crate) fn find_out_in_idle(
+        &self,
+        start: &[ProcessorReading],
+        end: &[ProcessorReading],
+    ) -> Result<(), Error> {
+        self.judge_idle(start, end);
+        if self.in_idle() == InIdle::Unknown && !self.has_probed.swap(true, Ordering::Relaxed) {
+            let (mut start, mut end) = (Vec::new(), Vec::new());
+            self.read(&mut start)?;
+            self.kernel.sleep(PROBE);
+            self.read(&mut end)?;
+            self.judge_idle(&start, &end);
         }
         Ok(())
     }
 
-    /// Finds out from what a processor counted whether the counter goes on in idle, if that is not known yet and can be
-    /// told.
-    pub(crate) fn judge_idle(&self, counts: &Reading) {
-        if self.in_idle() == InIdle::Unknown {
-            self.set_in_idle(judged(counts));
+    fn judge_idle(&self, start: &[ProcessorReading], end: &[ProcessorReading]) {
+        let pairs = start.iter().zip(end);
+        for (then, now) in pairs.filter(|(then, now)| now.opening != 0 && then.opening == now.opening) {
+            let judged = now.counts().since(&then.counts()).map_or(InIdle::Unknown, |counts| judged(&counts));
+            if self.in_idle() == InIdle::Unknown && judged != InIdle::Unknown {
+                self.kernel.in_idle().store(judged as u8, Ordering::Relaxed);
+            }
         }
     }
 }

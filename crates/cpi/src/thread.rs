@@ -1,31 +1,38 @@
 //! The counters of a thread: shared by all instances that the thread makes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::ThreadId;
 
 use rustix::io::Errno;
 
 use crate::Error;
 use crate::describe::{self, Asked};
 use crate::event::{Event, Excluded, Target};
-use crate::group::{Group, ReadFailure, Reading, Refusal};
+use crate::group::{Group, RawReading, ReadFailure, Reading, Refusal};
 use crate::instance::Events;
 use crate::kernel::Kernel;
 use crate::plan::Plans;
+use crate::user_read::generation;
 
 /// The counters of a thread, one group per kind of core.
 #[derive(Debug)]
 pub(crate) struct ThreadCounters {
     kernel: Arc<dyn Kernel>,
     groups: Vec<Group>,
-    owner: ThreadId,
+    /// The number of the thread that they belong to.
+    owner: u64,
+    /// The generation of the process that opened them. After a fork they go on counting the parent's thread.
+    generation: u32,
     /// Whether the third number tells reference cycles.
     has_reference: bool,
     user_only: bool,
 }
 
 thread_local! {
+    /// A number that no other thread ever has, given out when counters are opened; 0 before. (The standard library's
+    /// ThreadId is the same, but takes more instructions than a region may have beside its own.)
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
     /// Those that instances of this thread use now, by whether user code alone was asked for.
     static OWN: RefCell<Vec<(bool, Events, Weak<ThreadCounters>)>> = const { RefCell::new(Vec::new()) };
 }
@@ -37,47 +44,67 @@ impl ThreadCounters {
         events: Events,
         user_only: bool,
     ) -> Result<Arc<Self>, Error> {
-        OWN.with_borrow_mut(|own| {
+        let shared = |own: &mut Vec<(bool, Events, Weak<Self>)>| {
             own.retain(|(_, _, counters)| counters.strong_count() > 0);
             let known = own.iter().filter(|(only, of, _)| (*only, *of) == (user_only, events));
             let mut living = known.filter_map(|(_, _, counters)| counters.upgrade());
-            if let Some(counters) = living.find(|counters| Arc::ptr_eq(&counters.kernel, kernel)) {
+            let is_own = |counters: &Arc<Self>| {
+                Arc::ptr_eq(&counters.kernel, kernel) && counters.generation == generation()
+            };
+            if let Some(counters) = living.find(is_own) {
                 return Ok(counters);
             }
             let counters = Arc::new(Self::open(kernel, events, user_only)?);
             own.push((user_only, events, Arc::downgrade(&counters)));
             Ok(counters)
-        })
+        };
+        match OWN.try_with(|own| shared(&mut own.borrow_mut())) {
+            Ok(counters) => counters,
+            // The thread is ending: it shares nothing any more.
+            Err(_) => Ok(Arc::new(Self::open(kernel, events, user_only)?)),
+        }
     }
 
     fn open(kernel: &Arc<dyn Kernel>, events: Events, user_only: bool) -> Result<Self, Error> {
         let target = Target::Thread(None);
         let opened = open_groups(kernel, events, target, user_only, |event| event);
         let groups = opened.map_err(|(refusal, user_only)| {
-            describe::refused(&**kernel, refusal, Asked { target, user_only, processors: 1 })
+            describe::refused(&**kernel, refusal, Asked { target, user_only, targets: 1, files_each: 2 })
         })?;
         Ok(Self {
             has_reference: has_reference(&groups),
             user_only: is_user_only(&groups),
             groups,
-            owner: std::thread::current().id(),
+            owner: own_number(),
+            generation: generation(),
             kernel: Arc::clone(kernel),
         })
     }
 
     /// What has been counted so far.
-    #[inline]
-    pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
+    #[inline(always)]
+    pub(crate) fn read(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
         match self.groups.as_slice() {
-            [group] if group.has_pages() => {
-                if std::thread::current().id() == self.owner {
-                    group.read_own()
-                } else {
-                    group.read()
-                }
-            }
-            [group] => group.read(),
-            groups => sum_of(groups),
+            [group] => match group.has_pages() && self.is_here() && group.read_own(into) {
+                true => Ok(()),
+                false => group.read_raw(into),
+            },
+            groups => read_kinds(groups, into),
+        }
+    }
+
+    /// Whether this is their thread, in their process: the registers are its own.
+    #[inline]
+    fn is_here(&self) -> bool {
+        NUMBER.get() == self.owner && self.generation == generation()
+    }
+
+    /// What a reading means.
+    pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
+        match (raw, self.groups.as_slice()) {
+            (RawReading::Sum(reading), _) => *reading,
+            (raw, [group, ..]) => group.evaluate(raw),
+            (_, []) => Reading::default(),
         }
     }
 
@@ -90,6 +117,24 @@ impl ThreadCounters {
     pub(crate) fn is_user_only(&self) -> bool {
         self.user_only
     }
+}
+
+/// What kernels before 5.14 cannot count, for messages.
+const SEVERAL_KINDS: &str = "cycles and instructions on cores of several kinds (kernels before 5.14 cannot)";
+
+/// The number of the calling thread.
+fn own_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    if NUMBER.get() == 0 {
+        NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    NUMBER.get()
+}
+
+#[cold]
+fn read_kinds(groups: &[Group], into: &mut RawReading) -> Result<(), ReadFailure> {
+    *into = RawReading::Sum(sum_of(groups)?);
+    Ok(())
 }
 
 /// The sum over the kinds of cores.
@@ -123,7 +168,14 @@ pub(crate) fn open_groups(
 ) -> Result<Vec<Group>, (Refusal, bool)> {
     let plans = Plans::new(&**kernel, events).of_thread(change);
     let open_all = |excluded| -> Result<Vec<Group>, Refusal> {
-        plans.iter().map(|plan| Group::open(kernel, plan, target, excluded)).collect()
+        let opened = plans.iter().map(|plan| Group::open(kernel, plan, target, excluded)).collect();
+        match opened {
+            // A plain event would count on one kind only, and say nothing of the other.
+            Err(Refusal { errno: Errno::INVAL | Errno::NOENT, .. }) if plans.len() > 1 => {
+                Err(Refusal { event: SEVERAL_KINDS, errno: Errno::OPNOTSUPP })
+            }
+            opened => opened,
+        }
     };
     if !user_only {
         match open_all(Excluded::Nothing) {

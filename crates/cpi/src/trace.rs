@@ -36,6 +36,8 @@ use write::Sections;
 #[derive(Debug)]
 pub struct Trace {
     state: Mutex<State>,
+    /// The process that opened it: a child that was forked has the same file, and would write over it.
+    process: u32,
 }
 
 #[derive(Debug)]
@@ -107,7 +109,8 @@ impl Trace {
 
     fn new(sections: Sections, output: Output) -> Self {
         let records = Vec::new();
-        Self { state: Mutex::new(State { sections, output, is_closed: false, records }) }
+        let state = Mutex::new(State { sections, output, is_closed: false, records });
+        Self { state, process: std::process::id() }
     }
 
     /// A panic of another thread leaves the state as it was: it is changed last.
@@ -128,6 +131,12 @@ impl Trace {
     /// 65,532 bytes (with details and busy shares of more than 682 processors), [`ErrorKind::TraceFile`] when
     /// the file cannot be written, [`ErrorKind::NoTrace`] when the trace was closed.
     pub fn write(&self, data: &CpiData, minor: u8, flags: Mode, label: Option<&str>) -> Result<(), Error> {
+        if self.process != std::process::id() {
+            return Err(Error::new(
+                ErrorKind::NoTrace,
+                "the trace belongs to the process that opened it, and this is a child of it: open a new one",
+            ));
+        }
         let mut state = self.state();
         let State { sections, output, is_closed, records } = &mut *state;
         if *is_closed {
@@ -184,6 +193,10 @@ impl Trace {
     ///
     /// When the file cannot be written; the trace is closed all the same.
     pub fn close(&self) -> Result<(), Error> {
+        // A child's leaving does not end its parent's trace.
+        if self.process != std::process::id() {
+            return Ok(());
+        }
         let mut state = self.state();
         let State { sections, output, is_closed, records } = &mut *state;
         if std::mem::replace(is_closed, true) {

@@ -6,27 +6,41 @@
 
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// The page of a counter.
 #[derive(Debug)]
-pub(crate) struct UserPage(NonNull<Page>);
+pub(crate) struct UserPage {
+    page: NonNull<Page>,
+    /// The [`generation`] of the process that mapped it: the kernel leaves the mapping out of a fork's child.
+    generation: u32,
+}
 
 // SAFETY: the page is read-only for us and every read of it is volatile, under the sequence lock; it belongs to no thread.
-// (Whether the *register* may be read is the caller's concern: see `UserPage::read`.)
+// (Whether the *register* may be read is the caller's concern: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
 // SAFETY: as above; there is no state of ours in it.
 unsafe impl Sync for UserPage {}
 
-/// A counter as it stands now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UserReading {
-    pub(crate) count: u64,
-    pub(crate) enabled_ns: u64,
-    pub(crate) running_ns: u64,
+/// A counter as its page and its register told it: nothing is computed next to a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct RawCounter {
+    register: u64,
+    offset: i64,
+    width: u16,
+    enabled_ns: u64,
+    running_ns: u64,
+    capabilities: u64,
+    ticks: u64,
+    time_shift: u16,
+    time_multiplier: u32,
+    time_offset: u64,
+    time_cycles: u64,
+    time_mask: u64,
 }
 
 /// How often a page that keeps changing is read again before the kernel is asked.
@@ -36,18 +50,19 @@ impl UserPage {
     /// Maps the page of a counter; `None` where that cannot be done, or the kernel does not allow reading the register.
     pub(crate) fn map(counter: BorrowedFd<'_>) -> Option<Self> {
         let bytes = rustix::param::page_size();
-        if bytes < size_of::<Page>() {
+        generation();
+        if bytes < size_of::<Page>() || !IS_COUNTED.load(Ordering::Relaxed) {
             return None;
         }
         // SAFETY: a new mapping at an address that the kernel chooses; nothing of ours is replaced.
         let address =
             unsafe { mmap(null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, counter, 0) }.ok()?;
-        let page = Self(NonNull::new(address.cast())?);
+        let page = Self { page: NonNull::new(address.cast())?, generation: generation() };
         page.allows_register().then_some(page)
     }
 
     fn page(&self) -> *const Page {
-        self.0.as_ptr()
+        self.page.as_ptr()
     }
 
     fn capabilities(&self) -> u64 {
@@ -56,31 +71,51 @@ impl UserPage {
         unsafe { (&raw const (*self.page()).__bindgen_anon_1.capabilities).read_volatile() }
     }
 
-    /// Whether the kernel lets user code read the register (`cap_user_rdpmc`).
+    /// Whether the kernel lets user code read the register (`cap_user_rdpmc`) and tells its times (`cap_user_time`).
     fn allows_register(&self) -> bool {
-        cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
-            && self.capabilities() & CAP_USER_RDPMC != 0
+        let needed = CAP_USER_RDPMC | CAP_USER_TIME;
+        cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && self.capabilities() & needed == needed
     }
 
-    /// The counter as it stands now; `None` where it is in no register at the moment, or the kernel must be asked for
-    /// another reason.
+    /// Reads two counters as they stand now, the registers one right after the other; `false` where one is in no register at
+    /// the moment, or the kernel must be asked for another reason.
     ///
-    /// To be called by the thread that the counter belongs to only: with any other the register is someone else's and
-    /// the count is wrong without a sign of it.
+    /// To be called by the thread that the counters belong to only, and in the process that mapped the pages: with any other
+    /// thread the registers are someone else's and the counts are wrong without a sign of it.
     #[inline]
-    pub(crate) fn read(&self) -> Option<UserReading> {
+    pub(crate) fn read_pair(pages: &[Self; 2], into: &mut [RawCounter; 2]) -> bool {
         for _ in 0..MOST_TRIES {
-            let begun = self.sequence();
+            let begun = [pages[0].sequence(), pages[1].sequence()];
             compiler_fence(Ordering::SeqCst);
-            let reading = self.read_once();
+            let ticks = clock_ticks();
+            let registers = [pages[0].copy(&mut into[0], ticks), pages[1].copy(&mut into[1], ticks)];
+            let [Some(first), Some(second)] = registers else { return false };
+            // SAFETY: the pages say that this very moment the counters are in these registers and that user code may read
+            // them (`cap_user_rdpmc`, a register other than none). Should the thread be moved before the instructions, the
+            // kernel still lets it read the registers, and the sequence numbers, which it then has changed, discard what
+            // was read. (Who administrates the machine may forbid it while it is in use, by writing 0 to the unit's file
+            // `rdpmc`: then the instruction ends the program with SIGSEGV, as it does for everybody.)
+            let read = unsafe { (read_register(first), read_register(second)) };
             compiler_fence(Ordering::SeqCst);
-            // The kernel writes the page on this processor, between two instructions of this thread: what was read
-            // belongs together when the number is still the same and the kernel was not in the middle of it (odd).
-            if begun & 1 == 0 && self.sequence() == begun {
-                return reading;
+            // The kernel writes the pages on this processor, between two instructions of this thread: what was read
+            // belongs together when the numbers are still the same and the kernel was not in the middle of it (odd).
+            if (begun[0] | begun[1]) & 1 == 0
+                && pages[0].sequence() == begun[0]
+                && pages[1].sequence() == begun[1]
+            {
+                let (Some(first), Some(second)) = read else { return false };
+                (into[0].register, into[1].register) = (first, second);
+                return true;
             }
         }
-        None
+        false
+    }
+
+    /// Whether the counter was in a register when the page was last written. Where user code may not read registers after
+    /// all, it never is.
+    pub(crate) fn is_in_register(&self) -> bool {
+        // SAFETY: as in `capabilities`.
+        unsafe { (&raw const (*self.page()).index).read_volatile() != 0 }
     }
 
     #[inline]
@@ -89,41 +124,29 @@ impl UserPage {
         unsafe { (&raw const (*self.page()).lock).read_volatile() }
     }
 
+    /// Copies what the page tells; gives the register that the counter is in.
     #[inline]
-    fn read_once(&self) -> Option<UserReading> {
+    fn copy(&self, into: &mut RawCounter, ticks: u64) -> Option<u32> {
         let page = self.page();
         // SAFETY: as in `capabilities`, for each of the fields.
-        let (capabilities, index, offset, width, mut enabled, mut running) = unsafe {
-            (
-                (&raw const (*page).__bindgen_anon_1.capabilities).read_volatile(),
-                (&raw const (*page).index).read_volatile(),
-                (&raw const (*page).offset).read_volatile(),
-                (&raw const (*page).pmc_width).read_volatile(),
-                (&raw const (*page).time_enabled).read_volatile(),
-                (&raw const (*page).time_running).read_volatile(),
-            )
+        let index = unsafe {
+            into.capabilities = (&raw const (*page).__bindgen_anon_1.capabilities).read_volatile();
+            into.offset = (&raw const (*page).offset).read_volatile();
+            into.width = (&raw const (*page).pmc_width).read_volatile();
+            into.enabled_ns = (&raw const (*page).time_enabled).read_volatile();
+            into.running_ns = (&raw const (*page).time_running).read_volatile();
+            into.time_shift = (&raw const (*page).time_shift).read_volatile();
+            into.time_multiplier = (&raw const (*page).time_mult).read_volatile();
+            into.time_offset = (&raw const (*page).time_offset).read_volatile();
+            into.time_cycles = (&raw const (*page).time_cycles).read_volatile();
+            into.time_mask = (&raw const (*page).time_mask).read_volatile();
+            (&raw const (*page).index).read_volatile()
         };
+        into.ticks = ticks;
         // What the times have grown by since the kernel last wrote them needs its formula.
-        if capabilities & CAP_USER_RDPMC == 0 || capabilities & CAP_USER_TIME == 0 {
-            return None;
-        }
-        let register = index.checked_sub(1)?;
-        let width = u32::from(width);
-        if width == 0 || width > 64 {
-            return None;
-        }
-        let delta = self.since_written(capabilities);
-        enabled = enabled.wrapping_add(delta);
-        running = running.wrapping_add(delta);
-        // SAFETY: the page says that this very moment the counter is in this register and that user code may read it
-        // (`cap_user_rdpmc`, a register other than none); should the thread be moved before the instruction, the kernel
-        // still lets it read the register, and the sequence number, which it then has changed, discards what was read.
-        let raw = unsafe { read_register(register) }?;
-        let unused = 64 - width;
-        // Sign-extended from the width of the register.
-        let value = ((raw << unused) as i64) >> unused;
-        let count = offset.wrapping_add(value) as u64;
-        Some(UserReading { count, enabled_ns: enabled, running_ns: running })
+        let needed = CAP_USER_RDPMC | CAP_USER_TIME;
+        let is_readable = into.capabilities & needed == needed && into.width != 0 && into.width <= 64;
+        if is_readable { index.checked_sub(1) } else { None }
     }
 
     /// How the kernel's nanoseconds are made of ticks of the clock.
@@ -136,31 +159,33 @@ impl UserPage {
         let is_usable = self.capabilities() & CAP_USER_TIME != 0 && multiplier != 0 && shift < 64;
         is_usable.then_some(TickRate { multiplier, shift: shift.into() })
     }
+}
+
+impl RawCounter {
+    /// The count: the offset, and the register sign-extended from its width.
+    pub(crate) fn count(&self) -> u64 {
+        let unused = 64 - u32::from(self.width).clamp(1, 64);
+        let value = ((self.register << unused) as i64) >> unused;
+        self.offset.wrapping_add(value) as u64
+    }
+
+    /// Nanoseconds for which the counter was wanted, and for which it ran.
+    pub(crate) fn times(&self) -> (u64, u64) {
+        let delta = self.since_written();
+        (self.enabled_ns.wrapping_add(delta), self.running_ns.wrapping_add(delta))
+    }
 
     /// Nanoseconds since the kernel wrote the times, by the formula of `perf_event_mmap_page`.
-    #[inline]
-    fn since_written(&self, capabilities: u64) -> u64 {
-        let page = self.page();
-        // SAFETY: as in `capabilities`, for each of the fields.
-        let (shift, multiplier, offset, cycles, mask) = unsafe {
-            (
-                (&raw const (*page).time_shift).read_volatile(),
-                (&raw const (*page).time_mult).read_volatile(),
-                (&raw const (*page).time_offset).read_volatile(),
-                (&raw const (*page).time_cycles).read_volatile(),
-                (&raw const (*page).time_mask).read_volatile(),
-            )
-        };
-        let mut now = clock_ticks();
-        if capabilities & CAP_USER_TIME_SHORT != 0 {
-            now = cycles.wrapping_add(now.wrapping_sub(cycles) & mask);
+    fn since_written(&self) -> u64 {
+        let mut now = self.ticks;
+        if self.capabilities & CAP_USER_TIME_SHORT != 0 {
+            now = self.time_cycles.wrapping_add(now.wrapping_sub(self.time_cycles) & self.time_mask);
         }
-        let shift = u32::from(shift).min(63);
+        let shift = u32::from(self.time_shift).min(63);
         let (whole, rest) = (now >> shift, now & ((1 << shift) - 1));
-        let multiplier = u64::from(multiplier);
-        offset
-            .wrapping_add(whole.wrapping_mul(multiplier))
-            .wrapping_add(rest.wrapping_mul(multiplier) >> shift)
+        let multiplier = u64::from(self.time_multiplier);
+        let ns = whole.wrapping_mul(multiplier).wrapping_add(rest.wrapping_mul(multiplier) >> shift);
+        self.time_offset.wrapping_add(ns)
     }
 }
 
@@ -182,9 +207,37 @@ impl TickRate {
 
 impl Drop for UserPage {
     fn drop(&mut self) {
-        // SAFETY: this mapping was made by `map` with this length, and nothing refers to it after `self`.
-        let _ = unsafe { munmap(self.0.as_ptr().cast(), rustix::param::page_size()) };
+        // In a fork's child there is no such mapping, and the address may be someone else's.
+        if self.generation != generation() {
+            return;
+        }
+        // SAFETY: this mapping was made by `map`, in this process, with this length, and nothing refers to it after `self`.
+        let _ = unsafe { munmap(self.page.as_ptr().cast(), rustix::param::page_size()) };
     }
+}
+
+/// How often the process and those that it came from have forked since this was first asked: another number in a child than
+/// in its parent. (A process that the bare system call makes has its parent's.)
+#[inline]
+pub(crate) fn generation() -> u32 {
+    static COUNTING: Once = Once::new();
+    if !COUNTING.is_completed() {
+        COUNTING.call_once(|| {
+            // SAFETY: a function without captures lives as long as the program. It is called in the child of a fork, where
+            // it does what may be done there: it changes an atomic number. Where there is no room for it (not 0), nothing
+            // is mapped: see `map`.
+            let outcome = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+            IS_COUNTED.store(outcome == 0, Ordering::Relaxed);
+        });
+    }
+    GENERATION.load(Ordering::Relaxed)
+}
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+static IS_COUNTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
 /// `cap_user_rdpmc`.
@@ -220,7 +273,7 @@ pub(crate) fn clock_ticks() -> u64 {
     }
 }
 
-/// Reads a counter's register.
+/// Reads a counter's register. (Without `nomem`, so that the compiler keeps it between the reads of the page.)
 ///
 /// # Safety
 ///
@@ -232,7 +285,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
     // SAFETY: the caller's promise; the instruction writes these two registers only.
     unsafe {
         core::arch::asm!("rdpmc", in("ecx") register, out("eax") low, out("edx") high,
-            options(nomem, nostack, preserves_flags));
+            options(nostack, preserves_flags));
     }
     Some(u64::from(high) << 32 | u64::from(low))
 }
@@ -254,7 +307,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
                     unsafe {
                         core::arch::asm!(
                             concat!("mrs {}, pmevcntr", $number, "_el0"), out(reg) value,
-                            options(nomem, nostack, preserves_flags)
+                            options(nostack, preserves_flags)
                         );
                     }
                     Some(value)
@@ -264,7 +317,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
                     // SAFETY: the caller's promise; the instruction writes one register only.
                     unsafe {
                         core::arch::asm!("mrs {}, pmccntr_el0", out(reg) value,
-                            options(nomem, nostack, preserves_flags));
+                            options(nostack, preserves_flags));
                     }
                     Some(value)
                 }
@@ -303,6 +356,37 @@ mod tests {
         let mut bits = Bits::default();
         bits.set_cap_user_time_short(1);
         assert_eq!(bits._bitfield_1.get(0, 64), CAP_USER_TIME_SHORT);
+    }
+
+    #[test]
+    fn registers_are_sign_extended() {
+        let counter =
+            |register, offset, width| RawCounter { register, offset, width, ..RawCounter::default() };
+        assert_eq!(counter(5, 100, 48).count(), 105);
+        // The kernel lets counters begin below zero, so that they overflow in time.
+        assert_eq!(counter(0xFFFF_FFFF_FFFE, 100, 48).count(), 98);
+        assert_eq!(counter(0x8000_0000, 1 << 31, 32).count(), 0);
+        assert_eq!(counter(u64::MAX, 1, 64).count(), 0);
+    }
+
+    #[test]
+    fn times_go_on_since_the_page_was_written() {
+        let mut counter = RawCounter {
+            enabled_ns: 1000,
+            running_ns: 500,
+            ticks: 64,
+            time_shift: 4,
+            // 4 ns a tick.
+            time_multiplier: 64,
+            time_offset: 0_u64.wrapping_sub(200),
+            ..RawCounter::default()
+        };
+        assert_eq!(counter.times(), (1056, 556));
+        // A clock of 8 bits that has wrapped around.
+        counter.capabilities = CAP_USER_TIME_SHORT;
+        (counter.time_cycles, counter.time_mask, counter.ticks) = (254, 255, 2);
+        counter.time_offset = 0_u64.wrapping_sub(254 * 4);
+        assert_eq!(counter.times(), (1016, 516));
     }
 
     #[test]

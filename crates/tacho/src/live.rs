@@ -142,7 +142,7 @@ pub(crate) fn open(
 pub(crate) fn complaints(selection: &Selection) -> Vec<String> {
     let message = |(path, advice): (String, Option<String>)| {
         if let Some(why) = why_not_here(&path) {
-            return format!("'{path}': this machine does not tell it{why}");
+            return format!("'{path}': {why}");
         }
         match advice {
             Some(advice) => format!("'{path}' is not on this machine: {advice}"),
@@ -157,9 +157,10 @@ fn why_not_here(path: &str) -> Option<String> {
     let path = PathPattern::parse(path).ok()?;
     if known_counter(&path, tachograph_cpi::counters::known_sets()).is_some() {
         let cause = tachograph_cpi::counters::provider(&Roots::of_this_machine()).err()?;
-        return Some(format!(": {cause}"));
+        return Some(cause.to_string());
     }
-    known_counter(&path, tachograph_system::known_sets()).map(|source| format!(" ({source})"))
+    known_counter(&path, tachograph_system::known_sets())
+        .map(|source| format!("this machine does not tell it ({source})"))
 }
 
 /// The source of a counter that is among these sets.

@@ -33,7 +33,7 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 8] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
     ("tachograph-perflib", &["rustix", "uuid", "zerocopy"]),
     ("tachograph-system", &["rustix"]),
-    ("tachograph-cpi", &["perf-event-open-sys", "rustix", "zerocopy"]),
+    ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),
     ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),

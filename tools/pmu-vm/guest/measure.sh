@@ -68,6 +68,17 @@ if [ "$TACHO_PMU" = 2 ]; then
     kill $busy
 fi
 
+# A child that was forked: with counters read by the kernel, then by the program itself.
+for allowed in 0 1; do
+    echo $allowed >$access
+    if TACHO_CPI_TRACE=trace-%p.nrm2 ./forked . >fork.txt; then
+        ok "forked child, perf_user_access $allowed" "measures itself"
+    else
+        failed "forked child, perf_user_access $allowed" "exit status $?: $(cat fork.txt)"
+    fi
+done
+echo 0 >$access
+
 # The C interface: the facility's sample program prints its table.
 ./sample >table
 status=$?

@@ -76,6 +76,13 @@ fn many_threads_at_once_over_the_made_machine() {
 }
 
 #[test]
+fn a_forked_child_measures_itself() {
+    let program = Program::compile("fork.c", "gnu11", Link::This(with_made_machine()), &["-DMADE"]);
+    let trace = program.folder().join("trace-%p.nrm2");
+    succeed(program.command(&[program.folder()]).env("TACHO_CPI_TRACE", trace));
+}
+
+#[test]
 fn the_compatibility_header() {
     for standard in ["c99", "c17", "c++11", "c++20"] {
         let program = Program::compile("shims.c", standard, Link::Shared, &[]);

@@ -6,7 +6,10 @@ use crate::{CpiData, Measured, ProcessorState};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Sums {
     pub(super) instructions: u64,
+    /// Elapsed cycles.
     pub(super) cycles: u64,
+    /// The instructions that belong to `cycles`.
+    pub(super) elapsed_instructions: u64,
     pub(super) core_cycles: u64,
     pub(super) enabled_ns: u64,
     pub(super) running_ns: u64,
@@ -16,6 +19,17 @@ pub(super) struct Sums {
     pub(super) busy_instructions: u64,
     /// What no busy share is known of yet.
     waiting: Waiting,
+    /// What no elapsed cycles are known of yet.
+    unseen: Unseen,
+}
+
+/// Counts of intervals of a processor whose cycle counter halts in idle, and which was not seen busy: their elapsed cycles are
+/// made with those of the interval that ends them, so that they are right over any stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Unseen {
+    core_cycles: u64,
+    instructions: u64,
+    elapsed_ticks: u64,
 }
 
 /// Counts of intervals that were too short for a busy share: they take the share of the interval that ends them.
@@ -32,11 +46,11 @@ const MOST_WAITING_NS: u64 = 1_000_000_000;
 impl Sums {
     fn add_interval(&mut self, measured: &Measured) {
         add(&mut self.instructions, measured.instructions);
-        add(&mut self.cycles, measured.cycles);
         add(&mut self.core_cycles, measured.core_cycles);
         add(&mut self.enabled_ns, measured.enabled_ns);
         add(&mut self.running_ns, measured.running_ns);
-        if measured.elapsed_ticks == 0 {
+        self.add_elapsed(measured);
+        if measured.elapsed_ticks == 0 && measured.cycles_scaled == 0 {
             self.waiting.add(&Waiting {
                 cycles: measured.cycles,
                 instructions: measured.instructions,
@@ -46,7 +60,7 @@ impl Sums {
         }
         let Waiting { cycles, instructions, .. } = std::mem::take(&mut self.waiting);
         let busy = measured.busy_ticks.min(measured.elapsed_ticks);
-        let scaled = u128::from(cycles) * u128::from(busy) / u128::from(measured.elapsed_ticks);
+        let scaled = u128::from(cycles) * u128::from(busy) / u128::from(measured.elapsed_ticks.max(1));
         // No more than `cycles`, as the share is at most 1.
         add(&mut self.busy_cycles, scaled as u64);
         add(&mut self.busy_cycles, measured.cycles_scaled);
@@ -54,9 +68,32 @@ impl Sums {
         add(&mut self.busy_instructions, measured.instructions);
     }
 
+    fn add_elapsed(&mut self, measured: &Measured) {
+        if measured.cycles == 0 && measured.core_cycles > 0 {
+            add(&mut self.unseen.core_cycles, measured.core_cycles);
+            add(&mut self.unseen.instructions, measured.instructions);
+            add(&mut self.unseen.elapsed_ticks, measured.elapsed_ticks);
+            return;
+        }
+        let unseen = std::mem::take(&mut self.unseen);
+        let cycles = match unseen.core_cycles {
+            0 => measured.cycles,
+            core_cycles => {
+                let core_cycles = u128::from(core_cycles) + u128::from(measured.core_cycles);
+                let elapsed = u128::from(unseen.elapsed_ticks) + u128::from(measured.elapsed_ticks);
+                let cycles = core_cycles * elapsed / u128::from(measured.busy_ticks.max(1));
+                u64::try_from(cycles).unwrap_or(u64::MAX)
+            }
+        };
+        add(&mut self.cycles, cycles);
+        add(&mut self.elapsed_instructions, unseen.instructions);
+        add(&mut self.elapsed_instructions, measured.instructions);
+    }
+
     fn add_other(&mut self, other: &Self) {
         add(&mut self.instructions, other.instructions);
         add(&mut self.cycles, other.cycles);
+        add(&mut self.elapsed_instructions, other.elapsed_instructions);
         add(&mut self.core_cycles, other.core_cycles);
         add(&mut self.enabled_ns, other.enabled_ns);
         add(&mut self.running_ns, other.running_ns);
@@ -194,6 +231,30 @@ mod tests {
         sums.online().collect()
     }
 
+    /// 2 GHz, one cycle per instruction, busy for 4 ms of each second, which the kernel sees as a tick of 10 ms in two of
+    /// five seconds.
+    #[test]
+    fn elapsed_cycles_of_a_processor_that_is_hardly_busy() {
+        let mut sums = Sums::default();
+        for second in 0..1000_u64 {
+            let busy_ticks = u64::from(second % 5 == 2) + u64::from(second % 5 == 4);
+            let cycles = if busy_ticks > 0 { 8_000_000 * 100 } else { 0 };
+            sums.add_interval(&Measured {
+                instructions: 8_000_000,
+                cycles,
+                cycles_scaled: 8_000_000,
+                core_cycles: 8_000_000,
+                busy_ticks,
+                elapsed_ticks: 100,
+                ..Measured::default()
+            });
+        }
+        let cpi = sums.cycles as f64 / sums.elapsed_instructions as f64;
+        // As right as ticks of 10 ms are, and not 100, which the seen intervals alone would give.
+        assert!((240.0..265.0).contains(&cpi), "{cpi}: 250 cycles elapse per instruction");
+        assert_eq!((sums.busy_cycles, sums.busy_instructions), (8_000_000_000, 8_000_000_000));
+    }
+
     #[test]
     fn the_begin_adds_nothing_and_fails_nothing() {
         let mut sums = ProcessorSums::default();
@@ -264,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_second_without_a_busy_share_is_no_short_interval() {
-        let half = Measured { elapsed_ticks: 0, enabled_ns: 500_000_000, ..measured(1) };
+        let half = Measured { elapsed_ticks: 0, cycles_scaled: 0, enabled_ns: 500_000_000, ..measured(1) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));
         assert!(sums.over(&[0, 1]).has_busy_share);
@@ -287,7 +348,7 @@ mod tests {
             running_ns: u64::MAX,
         };
         let mut sums = ProcessorSums::default();
-        for measured in [Measured { elapsed_ticks: 0, ..most }, most, most] {
+        for measured in [Measured { elapsed_ticks: 0, cycles_scaled: 0, ..most }, most, most] {
             sums.add(&data(&[(Ran, measured), (Ran, measured)]));
         }
         assert_eq!(sums.over(&[0, 1]).sums.busy_cycles, u64::MAX);

@@ -13,6 +13,7 @@ pub(super) const RUNNING: u32 = 6;
 const INSTRUCTIONS_BASE: u32 = 7;
 const BUSY_BASE: u32 = 8;
 const ENABLED_BASE: u32 = 9;
+const ELAPSED_BASE: u32 = 10;
 
 /// What has a value of its own.
 pub(super) const SHOWN: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
@@ -36,9 +37,9 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "perf_event: elapsed cycles by instructions",
             "Elapsed cycles per instruction, idle time included: an idle machine has a high value. Elapsed cycles go on in \
              idle and do not follow the core's frequency: those of the time stamp counter on x86, elsewhere made of the cycle \
-             counter.",
+             counter. Where that halts in idle, an interval in which no busy time was seen is told with the next.",
         )
-        .base(INSTRUCTIONS_BASE),
+        .base(ELAPSED_BASE),
         Row::new(
             CPI_WHILE_BUSY,
             "Cycles Per Instruction While Busy",
@@ -94,5 +95,6 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
         Row::companion(INSTRUCTIONS_BASE, "Instructions Base", T::AVERAGE_BASE),
         Row::companion(BUSY_BASE, "Instructions While Busy Base", T::AVERAGE_BASE),
         Row::companion(ENABLED_BASE, "Counter Enabled Time Base", T::SAMPLE_BASE),
+        Row::companion(ELAPSED_BASE, "Instructions In Elapsed Time Base", T::AVERAGE_BASE),
     ],
 };

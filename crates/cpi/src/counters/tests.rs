@@ -143,6 +143,7 @@ fn a_busy_share_that_nobody_tells_is_an_error() {
     let mut set = ProcessorCpi::new(&roots);
     let mut data = data([(Ran, 1, 4), (Ran, 1, 4), (Ran, 1, 4)]);
     data.processors[1].measured.elapsed_ticks = 0;
+    data.processors[1].measured.cycles_scaled = 0;
     set.sums.add(&data);
     let rows = told(&mut set, 1);
     let is_good = |instance| raw(&rows, instance, CPI_WHILE_BUSY).status.is_good();

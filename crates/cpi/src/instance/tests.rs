@@ -214,13 +214,33 @@ fn a_processor_that_was_offline_between_two_readings() {
     machine.state().advance(20);
     // Nothing tells but that its counters stand still.
     let data = cpi.get().expect("measured");
-    assert_eq!(data.processors[1].state, ProcessorState::Offline);
+    assert_eq!(data.processors.len(), 1);
     assert_eq!(data.processors[0].state, ProcessorState::Measured);
     cpi.start().expect("started");
     machine.state().advance(20);
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors[1].state, ProcessorState::Measured);
     assert_eq!(data.processors[1].measured.instructions, 21 * 401_000);
+}
+
+/// As a kernel does when a processor goes offline: the leader stands alone.
+#[test]
+fn a_group_that_was_taken_apart() {
+    let machine = machine_of(2);
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    machine.state().take_apart(1);
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors.len(), 1);
+    assert_eq!(data.system.instructions, 400_000);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[1].measured.instructions, 401_000);
+    // Also when it shows at a start.
+    machine.state().take_apart(1);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.processors[1].measured.instructions, 401_000);
 }
 
 #[test]
@@ -240,6 +260,8 @@ fn a_cycle_counter_that_halts_in_idle() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
     let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    cpi.get().expect("measured");
     // The made processors are never idle enough to tell.
     assert!(cpi.notes()[0].contains("taken as halting"), "{:?}", cpi.notes());
     cpi.start().expect("started");
@@ -255,6 +277,72 @@ fn a_cycle_counter_that_halts_in_idle() {
     raw.start().expect("started");
     let data = raw.get().expect("measured");
     assert_eq!((data.system.cycles, data.system.busy_percent()), (1_200_000, None));
+    // It was looked for once.
+    assert_eq!(machine.state().slept, 1);
+}
+
+#[test]
+fn no_busy_time_seen_where_the_counter_halts() {
+    let machine = machine_of(2);
+    machine.state().clock_counts_cycles = false;
+    machine.state().accounts_busy_of = Some(1);
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    // Processor 1 took 601,000 cycles in 51 of 100 ticks; of processor 0 only cycles are known, and that 100 ticks went by.
+    let [idle, busy] = [data.processors[0].measured, data.processors[1].measured];
+    assert_eq!((busy.cycles, busy.cycles_scaled), (1_178_431, 601_000));
+    assert_eq!((idle.cycles, idle.cycles_scaled, idle.busy_ticks), (1_178_431, 600_000, 0));
+    assert_eq!(idle.cpi_scaled(), Some(1.5));
+
+    machine.state().accounts_busy_of = Some(7);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!((data.system.cpi(), data.processors[0].measured.cpi()), (None, None));
+    assert_eq!(data.system.cpi_scaled(), Some(1_201_000.0 / 801_000.0));
+}
+
+#[test]
+fn a_clock_that_goes_back_tells_nothing() {
+    let machine = machine_of(2);
+    machine.state().clock_offset = 10_000_000;
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    machine.state().clock_offset = 0;
+    let data = cpi.get().expect("measured");
+    assert_eq!((data.elapsed_cycles, data.system, data.processors.len()), (0, Measured::default(), 0));
+    cpi.start().expect("started");
+    assert_eq!(cpi.get().map(|data| data.system.instructions), Ok(801_000));
+}
+
+#[test]
+fn busy_time_of_one_unit() {
+    let machine = machine_of(2);
+    // The third counter is to be had for the first processor only.
+    machine.state().refused.clear();
+    machine.state().refused_on = Some(("ref-cycles", 1));
+    let mut cpi = instance(&machine, BOTH);
+    cpi.start().expect("started");
+    let data = cpi.get().expect("measured");
+    assert_eq!(data.system.busy_percent(), Some(50.5));
+    assert_eq!(data.processors[0].measured.elapsed_ticks, 100);
+}
+
+#[test]
+fn a_processor_that_cannot_be_opened_anew_takes_nothing_from_the_others() {
+    let machine = machine_of(2);
+    let mut cpi = instance(&machine, Mode::RAW);
+    cpi.start().expect("started");
+    machine.state().take_offline(1);
+    machine.state().take_online(1);
+    machine.state().advance(20);
+    machine.state().refused.insert("cycles", Errno::BUSY);
+    let data = cpi.get_and_start().expect("measured");
+    assert_eq!(data.system.instructions, 21 * 400_000);
+    // What is missing is told by the next reading, and nothing is lost by that.
+    assert_eq!(cpi.get_and_start().expect_err("busy").kind(), ErrorKind::Busy);
+    machine.state().refused.remove("cycles");
+    assert_eq!(cpi.get_and_start().map(|data| data.system.instructions), Ok(2 * 400_000));
 }
 
 #[test]
@@ -262,14 +350,7 @@ fn a_cycle_counter_that_goes_on_in_idle() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
     let mut cpi = instance(&machine, BOTH);
-    let processors = cpi.processors.clone().expect("counters");
-    processors.judge_idle(&crate::group::Reading {
-        enabled_ns: 20_000_000,
-        running_ns: 20_000_000,
-        cycles: 20_000_000,
-        instructions: 100,
-        third: 0,
-    });
+    machine.in_idle().store(InIdle::Counts as u8, std::sync::atomic::Ordering::Relaxed);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!((data.system.cycles, data.system.cycles_scaled), (600_000, 300_000));
@@ -307,10 +388,12 @@ fn shares_alone() {
 fn hardware_that_cannot_leave_the_kernel_out() {
     let machine = machine_of(1);
     machine.state().cannot_exclude = true;
-    let options = Options { mode: Mode::RAW, user_only: true, ..Options::default() };
-    let cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("counted");
-    assert!(cpi.notes()[0].contains("cannot count user code alone"), "{:?}", cpi.notes());
-    assert!(!cpi.last().is_user_only);
+    for mode in [Mode::RAW, Mode::ON_THREAD, Mode::RAW | Mode::ON_THREAD] {
+        let options = Options { mode, user_only: true, ..Options::default() };
+        let cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("counted");
+        assert!(cpi.notes()[0].contains("cannot count user code alone"), "{:?}", cpi.notes());
+        assert!(!cpi.last().is_user_only);
+    }
 }
 
 #[test]
@@ -320,7 +403,7 @@ fn the_limit_of_open_files_is_raised() {
     machine.state().highest_file_limit = 5;
     let error = Cpi::on(Arc::<Made>::clone(&machine), Mode::RAW.into()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::TooManyFiles);
-    assert!(error.to_string().contains("takes 16 of them, 2 per processor"), "{error}");
+    assert!(error.to_string().contains("takes 24 of them, 3 per processor"), "{error}");
     machine.state().highest_file_limit = 16;
     instance(&machine, Mode::RAW);
 }

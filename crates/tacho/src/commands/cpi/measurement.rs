@@ -4,7 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Zoned;
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_cpi::{Cpi, Error, ErrorKind, Mode, Options, ProcessCpi};
+use tachograph_cpi::{Cpi, CpiData, Error, ErrorKind, Mode, Options, ProcessCpi, ProcessorState};
+use tachograph_system::{Roots, processor_list};
 
 use super::events::{Awaited, Events};
 use super::report::Report;
@@ -38,6 +39,8 @@ pub(super) struct Measurement {
     begin: Instant,
     /// The bias of this machine at the start, in minutes, which holds for the whole run.
     bias_minutes: i32,
+    /// The processors of the sample before.
+    online: Vec<usize>,
     /// What was said: each thing once.
     said: Vec<String>,
 }
@@ -64,6 +67,7 @@ impl Measurement {
             interval: arguments.interval,
             begin: Instant::now(),
             bias_minutes: -(Zoned::now().offset().seconds() / 60),
+            online: Vec::new(),
             said: Vec::new(),
         };
         match system {
@@ -75,6 +79,9 @@ impl Measurement {
                     system.notes().iter().for_each(|note| measurement.say_once(note));
                 }
                 measurement.system = Some(system);
+                if let Some(offline) = offline_processors() {
+                    measurement.say_once(format_args!("offline, and left out: {offline}"));
+                }
             }
             Err(error) => {
                 measurement.say_once(error);
@@ -174,7 +181,20 @@ impl Measurement {
         if let Some(data) = data {
             sample.add_system(data, self.with_processors);
         }
+        let there = |data: &CpiData| {
+            let states = data.processors.iter().map(|processor| processor.state).enumerate();
+            states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(number, _)| number).collect()
+        };
+        let online: Vec<usize> = data.map(there).unwrap_or_default();
         self.report.write(&sample, data)?;
+        let gone: Vec<usize> =
+            self.online.iter().copied().filter(|number| !online.contains(number)).collect();
+        for number in gone {
+            self.say_once(format_args!(
+                "processor {number} was offline in an interval, and is left out of it"
+            ));
+        }
+        self.online = online;
         if let Some(error) = trouble {
             self.say_once(error);
         }
@@ -200,6 +220,19 @@ impl Measurement {
     pub(super) fn finish(&self) -> Result<(), Failure> {
         self.report.finish()
     }
+}
+
+/// The processors that are there and offline, by name.
+fn offline_processors() -> Option<String> {
+    let path = Roots::of_this_machine().sys.join("devices/system/cpu");
+    let present = processor_list(&std::fs::read(path.join("present")).ok()?);
+    let online = processor_list(&std::fs::read(path.join("online")).ok()?);
+    let offline: Vec<String> = present
+        .iter()
+        .filter(|number| !online.contains(number))
+        .map(|number| format!("CPU{number}"))
+        .collect();
+    (!offline.is_empty()).then(|| offline.join(", "))
 }
 
 /// The first of the moments `begin + k * interval` that is after `now`.
