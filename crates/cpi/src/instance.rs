@@ -66,7 +66,6 @@ pub struct Cpi {
     room: Room,
     trace: Option<Arc<Trace>>,
     hook: Hook,
-    is_idle_noted: bool,
 }
 
 /// Buffers that are kept from one reading to the next.
@@ -144,7 +143,6 @@ impl Cpi {
             room: Room::default(),
             trace: None,
             hook: Hook::default(),
-            is_idle_noted: false,
         };
         cpi.start()?;
         // Room for what a get needs, so that the first one does not disturb what it measures.
@@ -332,20 +330,8 @@ impl Cpi {
             let [then, now] = [&self.start.thread, &self.end.thread].map(|raw| thread.evaluate(raw));
             counts(&then, &now, thread.has_reference())
         });
+        let in_idle = self.settle_in_idle()?;
         let clock_counts_cycles = self.kernel.clock_counts_cycles();
-        let mut in_idle = InIdle::Unknown;
-        if let Some(processors) = self.processors.as_ref().filter(|_| !clock_counts_cycles) {
-            processors.find_out_in_idle(&self.start.processors, &self.end.processors)?;
-            in_idle = processors.in_idle();
-            if in_idle == InIdle::Unknown && !self.is_idle_noted {
-                self.is_idle_noted = true;
-                self.notes.push(
-                    "whether the cycle counter goes on in idle could not be found out, since no processor was idle: \
-                     it is taken as halting"
-                        .to_owned(),
-                );
-            }
-        }
         let is_scaled = self.mode.has(Mode::SCALED);
         let has_counters = self.processors.is_some();
         let meaning = Meaning { clock_counts_cycles, in_idle, is_scaled, has_counters };
@@ -356,6 +342,27 @@ impl Cpi {
                 let _ = processors.reopen(number, opening);
             }
         }
+        self.check_turns()
+    }
+
+    /// Finds out whether the cycle counter goes on in idle, where that matters, and notes when it cannot be.
+    fn settle_in_idle(&mut self) -> Result<InIdle, Error> {
+        let Some(processors) = self.processors.as_ref().filter(|_| !self.kernel.clock_counts_cycles()) else {
+            return Ok(InIdle::Unknown);
+        };
+        processors.find_out_in_idle(&self.start.processors, &self.end.processors)?;
+        let in_idle = processors.in_idle();
+        let is_noted = self.notes.iter().any(|note| note == TAKEN_AS_HALTING);
+        match (in_idle, is_noted) {
+            (InIdle::Unknown, false) => self.notes.push(TAKEN_AS_HALTING.to_owned()),
+            (InIdle::Counts | InIdle::Halts, true) => self.notes.retain(|note| note != TAKEN_AS_HALTING),
+            _ => {}
+        }
+        Ok(in_idle)
+    }
+
+    /// Whether what was to be counted had a turn on the hardware.
+    fn check_turns(&self) -> Result<(), Error> {
         if let Some(thread) = self.data.thread.filter(is_never) {
             return Err(describe::never_ran(thread.enabled_ns));
         }
@@ -369,6 +376,10 @@ impl Cpi {
         }
     }
 }
+
+/// What is noted while nothing is known of the cycle counter in idle.
+const TAKEN_AS_HALTING: &str = "whether the cycle counter goes on in idle could not be found out, since no processor was idle: it \
+    is taken as halting";
 
 impl fmt::Debug for Cpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -82,6 +82,9 @@ type Shared = (bool, Events, Weak<Processors>);
 /// Those that instances use now.
 static SHARED: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 
+/// Cycles in a nanosecond that no core reaches.
+const MOST_CYCLES_PER_NS: u128 = 7;
+
 /// For how long an idle processor is looked at, once.
 const PROBE: Duration = Duration::from_millis(20);
 
@@ -298,19 +301,71 @@ impl Processors {
     }
 
     fn judge_idle(&self, start: &[ProcessorReading], end: &[ProcessorReading]) {
+        if self.in_idle() != InIdle::Unknown {
+            return;
+        }
+        let mut least: Option<Seen> = None;
+        let mut most: Option<Seen> = None;
         let pairs = start.iter().zip(end);
         for (then, now) in pairs.filter(|(then, now)| now.opening != 0 && then.opening == now.opening) {
-            let judged = now.counts().since(&then.counts()).map_or(InIdle::Unknown, |counts| judged(&counts));
-            if self.in_idle() == InIdle::Unknown && judged != InIdle::Unknown {
-                self.kernel.in_idle().store(judged as u8, Ordering::Relaxed);
+            let Some(counts) = now.counts().since(&then.counts()) else { continue };
+            let total = if then.total == 0 { 0 } else { now.total.saturating_sub(then.total) };
+            let seen = Seen { counts, busy: now.busy.saturating_sub(then.busy).min(total), total };
+            self.settle_in_idle(judged(&seen));
+            if least.is_none_or(|least| seen.busy < least.busy) {
+                least = Some(seen);
             }
+            if most.is_none_or(|most| seen.busy > most.busy) {
+                most = Some(seen);
+            }
+        }
+        if let (Some(least), Some(most)) = (least, most) {
+            self.settle_in_idle(judged_together(&least, &most));
+        }
+    }
+
+    fn settle_in_idle(&self, judged: InIdle) {
+        if judged != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
+            self.kernel.in_idle().store(judged as u8, Ordering::Relaxed);
         }
     }
 }
 
-/// What the counts of a processor tell of its cycle counter in idle: a processor that executed next to nothing was idle.
-fn judged(counts: &Reading) -> InIdle {
-    let Reading { enabled_ns, cycles, instructions, .. } = *counts;
+/// What was seen of a processor in an interval: its counts, and its busy time of all time (0 where it is not known).
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    counts: Reading,
+    busy: u64,
+    total: u64,
+}
+
+/// What two processors tell of their cycle counters, of which one was busy for much longer than the other: as many cycles on both
+/// are those of the time that went by, cycles in the proportion of busy time are those of that.
+fn judged_together(least: &Seen, most: &Seen) -> InIdle {
+    let is_clear = least.total > 0 && most.busy >= 20 && most.busy / 2 > least.busy;
+    if !is_clear || least.counts.cycles == 0 {
+        return InIdle::Unknown;
+    }
+    let of_cycles = most.counts.cycles as f64 / least.counts.cycles as f64;
+    let of_busy = most.busy as f64 / (least.busy as f64 + 1.0);
+    if (0.95..1.05).contains(&of_cycles) {
+        InIdle::Counts
+    } else if of_cycles > 0.8 * of_busy {
+        InIdle::Halts
+    } else {
+        InIdle::Unknown
+    }
+}
+
+/// What a processor alone tells of its cycle counter in idle.
+fn judged(seen: &Seen) -> InIdle {
+    let Seen { counts: Reading { enabled_ns, cycles, instructions, .. }, busy, total } = *seen;
+    // More cycles than any core makes in the time that this one was busy, a step of the account more: it counted on in idle.
+    let most_in_busy_time = u128::from(enabled_ns) * MOST_CYCLES_PER_NS * u128::from(busy + 1);
+    if total > 0 && u128::from(cycles) * u128::from(total) > most_in_busy_time {
+        return InIdle::Counts;
+    }
+    // Who executed next to nothing was idle.
     // Fewer than 10 instructions in a microsecond.
     let is_idle = enabled_ns >= 1_000_000 && instructions.saturating_mul(100) < enabled_ns;
     if !is_idle {
@@ -338,6 +393,7 @@ mod tests {
             instructions,
             third: 0,
         };
+        let judged = |counts: &Reading| judged(&Seen { counts: *counts, busy: 0, total: 0 });
         // As observed on an emulated processor whose counter goes on.
         assert_eq!(judged(&reading(20_000_000, 40_000)), InIdle::Counts);
         // A few wake-ups on a processor whose counter halts.
@@ -346,5 +402,28 @@ mod tests {
         assert_eq!(judged(&reading(60_000_000, 30_000_000)), InIdle::Unknown);
         // A little busy with slow code.
         assert_eq!(judged(&reading(3_000_000, 150_000)), InIdle::Unknown);
+    }
+
+    /// Where the instructions tell nothing, as those of an emulated machine with several processors.
+    #[test]
+    fn idle_is_told_by_the_busy_share() {
+        let second = Reading {
+            enabled_ns: 1_000_000_000,
+            running_ns: 1_000_000_000,
+            cycles: 1_000_000_000,
+            instructions: 500_000_000,
+            third: 0,
+        };
+        let seen = |busy, total| Seen { counts: second, busy, total };
+        assert_eq!(judged(&seen(1, 100)), InIdle::Counts);
+        // A GHz is nothing for a processor that was busy for half of the time.
+        assert_eq!(judged(&seen(50, 100)), InIdle::Unknown);
+        assert_eq!(judged(&seen(0, 0)), InIdle::Unknown);
+        // As many cycles on two processors, of which one was busy for a quarter and the other all the time.
+        assert_eq!(judged_together(&seen(25, 100), &seen(100, 100)), InIdle::Counts);
+        let quarter = Reading { cycles: 260_000_000, ..second };
+        let quarter = Seen { counts: quarter, busy: 25, total: 100 };
+        assert_eq!(judged_together(&quarter, &seen(100, 100)), InIdle::Halts);
+        assert_eq!(judged_together(&seen(60, 100), &seen(100, 100)), InIdle::Unknown);
     }
 }

@@ -47,3 +47,22 @@ columns "tacho cpi, a processor is offline" "System CPU0"
 says "tacho cpi names a processor that is offline" 0 "offline, and left out: CPU1" ./tacho cpi -r 0.2
 echo 1 >/sys/devices/system/cpu/cpu1/online
 columns "tacho cpi, it is online again" "System CPU0 CPU1"
+
+# One processor is busy and the other idle: both have the cycles of the time that went by, 1 GHz here.
+(while :; do :; done) &
+busy=$!
+./tacho cpi -r 1 -f csv -o both.csv
+for processor in cpu0 cpu1; do
+    cycles=$(awk -F, -v row=$processor 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cycles") at = i } $3 == row { print $at }' both.csv)
+    within "elapsed cycles of $processor, beside another" "${cycles:-nothing}" 1000000000 5
+done
+kill $busy
+
+# The time of a command is its own.
+./tacho cpi -f json -o short.json -- true
+seconds=$(sed -n 's/.*"seconds":\([0-9.]*\).*/\1/p' short.json)
+if awk -v seconds="${seconds:-9}" 'BEGIN { exit !(seconds < 0.015) }'; then
+    ok "time of a short command" "$seconds s"
+else
+    failed "time of a short command" "$seconds s"
+fi

@@ -32,11 +32,14 @@ struct Unseen {
     elapsed_ticks: u64,
 }
 
-/// Counts of intervals that were too short for a busy share: they take the share of the interval that ends them.
+/// Counts of intervals in which no busy time was seen, though instructions were executed: too short for the account of busy
+/// time, or idle but for less than a step of it. They are told with the interval that ends them, by the share of all their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Waiting {
     cycles: u64,
     instructions: u64,
+    elapsed_ticks: u64,
+    /// Of those of which not even that is known how long they were in the account of busy time.
     enabled_ns: u64,
 }
 
@@ -50,20 +53,27 @@ impl Sums {
         add(&mut self.enabled_ns, measured.enabled_ns);
         add(&mut self.running_ns, measured.running_ns);
         self.add_elapsed(measured);
-        if measured.elapsed_ticks == 0 && measured.cycles_scaled == 0 {
+        if measured.cycles_scaled == 0 && measured.instructions > 0 {
             self.waiting.add(&Waiting {
                 cycles: measured.cycles,
                 instructions: measured.instructions,
-                enabled_ns: measured.enabled_ns,
+                elapsed_ticks: measured.elapsed_ticks,
+                enabled_ns: if measured.elapsed_ticks == 0 { measured.enabled_ns } else { 0 },
             });
             return;
         }
-        let Waiting { cycles, instructions, .. } = std::mem::take(&mut self.waiting);
-        let busy = measured.busy_ticks.min(measured.elapsed_ticks);
-        let scaled = u128::from(cycles) * u128::from(busy) / u128::from(measured.elapsed_ticks.max(1));
-        // No more than `cycles`, as the share is at most 1.
-        add(&mut self.busy_cycles, scaled as u64);
-        add(&mut self.busy_cycles, measured.cycles_scaled);
+        let Waiting { cycles, instructions, elapsed_ticks, .. } = std::mem::take(&mut self.waiting);
+        let scaled = match instructions {
+            0 => measured.cycles_scaled,
+            _ => {
+                // All of them by the share of all their time.
+                let cycles = u128::from(cycles) + u128::from(measured.cycles);
+                let elapsed = u128::from(elapsed_ticks) + u128::from(measured.elapsed_ticks);
+                let scaled = cycles.saturating_mul(measured.busy_ticks.into()) / elapsed.max(1);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        };
+        add(&mut self.busy_cycles, scaled);
         add(&mut self.busy_instructions, instructions);
         add(&mut self.busy_instructions, measured.instructions);
     }
@@ -81,7 +91,7 @@ impl Sums {
             core_cycles => {
                 let core_cycles = u128::from(core_cycles) + u128::from(measured.core_cycles);
                 let elapsed = u128::from(unseen.elapsed_ticks) + u128::from(measured.elapsed_ticks);
-                let cycles = core_cycles * elapsed / u128::from(measured.busy_ticks.max(1));
+                let cycles = core_cycles.saturating_mul(elapsed) / u128::from(measured.busy_ticks.max(1));
                 u64::try_from(cycles).unwrap_or(u64::MAX)
             }
         };
@@ -106,6 +116,7 @@ impl Waiting {
     fn add(&mut self, other: &Self) {
         add(&mut self.cycles, other.cycles);
         add(&mut self.instructions, other.instructions);
+        add(&mut self.elapsed_ticks, other.elapsed_ticks);
         add(&mut self.enabled_ns, other.enabled_ns);
     }
 }

@@ -285,6 +285,7 @@ fn a_cycle_counter_that_halts_in_idle() {
 fn no_busy_time_seen_where_the_counter_halts() {
     let machine = machine_of(2);
     machine.state().clock_counts_cycles = false;
+    machine.in_idle().store(InIdle::Halts as u8, std::sync::atomic::Ordering::Relaxed);
     machine.state().accounts_busy_of = Some(1);
     let mut cpi = instance(&machine, BOTH);
     cpi.start().expect("started");

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 
 use super::parse_interval;
@@ -55,7 +56,7 @@ pub(crate) struct CpiArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write trace hooks into FILE at each result.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub(crate) trace: Option<PathBuf>,
     /// The label of the hooks.
     #[arg(long, value_name = "TEXT", requires = "trace")]
@@ -70,9 +71,9 @@ pub(crate) struct CpiArguments {
     #[arg(long, requires = "trace")]
     pub(crate) detailed: bool,
     /// Show the hooks of a trace instead of measuring.
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_file), conflicts_with_all = [
         "command", "command_text", "pid", "start_after", "run", "interval", "timestamp", "system_only", "no_utilization",
-        "user_only", "trace",
+        "user_only", "trace", "label", "minor", "summary", "detailed",
     ])]
     pub(crate) read: Option<PathBuf>,
     /// Overwrite the output or the trace if it exists.
@@ -97,6 +98,14 @@ fn parse_pid(text: &str) -> Result<u32, String> {
     number
         .filter(|&pid| pid > 0 && i32::try_from(pid).is_ok())
         .ok_or_else(|| "the number of a process: 1 or more".to_owned())
+}
+
+/// A stream cannot be read again, nor its header be completed.
+fn trace_file(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match path.as_os_str() == "-" {
+        true => Err("a trace needs a file ('./-' is one of that name)"),
+        false => Ok(path),
+    }
 }
 
 const AFTER_HELP: &str = r"Examples:

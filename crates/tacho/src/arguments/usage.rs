@@ -9,21 +9,37 @@ use crate::failure::Failure;
 /// Reads the arguments. Help and version are printed, and end the process.
 pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Arguments, Failure> {
     let form = windows_form(arguments)?;
-    Arguments::try_parse_from(&form.arguments).map_err(|error| {
+    let arguments = Arguments::try_parse_from(&form.arguments).map_err(|error| {
         if !error.use_stderr() {
             error.exit();
         }
-        Failure::usage(message(&error, &form))
-    })
+        Failure::usage(message(what(&error, &form), &form))
+    })?;
+    match missing_command(&arguments, &form) {
+        Some(what) => Err(Failure::usage(message(what, &form))),
+        None => Ok(arguments),
+    }
 }
 
-fn message(error: &clap::Error, form: &WindowsForm) -> String {
+/// What `cpi` is told to run, and is not there: without a word it would measure the system.
+fn missing_command(arguments: &Arguments, form: &WindowsForm) -> Option<String> {
+    let Some(super::Command::Cpi(cpi)) = &arguments.command else { return None };
+    if let Some(text) = &cpi.command_text
+        && text.to_string_lossy().trim().is_empty()
+    {
+        return Some(format!("{} needs a command, and its text is empty", form.typed("command")));
+    }
+    let is_announced = form.arguments.last().is_some_and(|last| last == "--");
+    (is_announced && cpi.command.is_empty())
+        .then(|| "-- needs a command behind it, as in 'tacho cpi -- make'".to_owned())
+}
+
+fn message(what: String, form: &WindowsForm) -> String {
     let command = form.command.as_ref().map(Command::get_name);
     let advice = match command {
         Some(command) => format!("'tacho {command} --help' shows the options"),
         None => "'tacho --help' shows the commands".to_owned(),
     };
-    let what = what(error, form);
     // A question is an advice.
     if what.ends_with('?') { what } else { format!("{what}; {advice}") }
 }
@@ -68,7 +84,10 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
                 None => format!("'{word}' is no command"),
             }
         }
-        ErrorKind::MissingRequiredArgument => format!("'{caller}' needs {}", needed(argument, form)),
+        ErrorKind::MissingRequiredArgument => match of_trace(argument, form) {
+            Some(option) => format!("{option} needs {}", needed(argument, form)),
+            None => format!("'{caller}' needs {}", needed(argument, form)),
+        },
         ErrorKind::ArgumentConflict => {
             let other = text(ContextKind::PriorArg).unwrap_or_default();
             format!("{option} and {} contradict each other: give one of them", written(other, form))
@@ -93,6 +112,14 @@ fn written(argument: &str, form: &WindowsForm) -> String {
     // Operands of which there may be several.
     let operand = argument.strip_prefix('[').and_then(|argument| argument.strip_suffix("]..."));
     long(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
+}
+
+/// The option of `cpi` that needs the trace which is missing. clap does not tell.
+fn of_trace<'a>(missing: &str, form: &'a WindowsForm) -> Option<&'a str> {
+    let options = form.arguments.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
+    let mut options = options.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
+    let is_it = |option: &&str| matches!(*option, "--label" | "--minor" | "--summary" | "--detailed");
+    options.find(is_it).filter(|_| long(missing) == Some("trace"))
 }
 
 /// What is missing: `-o LOG`.

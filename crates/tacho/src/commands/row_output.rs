@@ -2,7 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -16,8 +17,16 @@ enum Destination {
     Standard(io::Stdout),
     /// A command has standard output for itself.
     Error(io::Stderr),
-    /// With its length, where it is a regular file.
-    File(File, Option<u64>),
+    File(InPlace),
+}
+
+/// A file that is written in its place.
+struct InPlace {
+    file: File,
+    /// What was written, where it is a regular file.
+    length: Option<u64>,
+    /// What was there before is kept until there are rows for its place.
+    has_old: bool,
 }
 
 impl RowOutput {
@@ -31,11 +40,12 @@ impl RowOutput {
         Self { pending: Vec::new(), to: Destination::Error(io::stderr()) }
     }
 
-    /// Rows for a file.
+    /// Rows for a file. One that is to be overwritten keeps what it has until the first rows are handed on.
     pub(crate) fn file(path: &Path, overwrite: bool) -> Result<Self, Failure> {
-        let file = create_in_place(path, overwrite)?;
+        let file = open_in_place(path, overwrite)?;
         let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        Ok(Self { pending: Vec::new(), to: Destination::File(file, is_regular.then_some(0)) })
+        let file = InPlace { file, length: is_regular.then_some(0), has_old: is_regular && overwrite };
+        Ok(Self { pending: Vec::new(), to: Destination::File(file) })
     }
 }
 
@@ -53,25 +63,84 @@ fn exists(path: &Path) -> Failure {
     Failure::usage(format!("{} exists: give -y to overwrite it, or another name", path.display()))
 }
 
-/// Begins a file in its place.
-fn create_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
+/// Opens a file in its place, or makes it.
+fn open_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
     refuse_existing(path, overwrite)?;
     let mut options = OpenOptions::new();
     options.write(true);
     if std::fs::metadata(path).map_or(true, |found| found.is_file()) {
         // Without leave to overwrite, the name must be free at this very moment.
-        options.create(overwrite).truncate(overwrite).create_new(!overwrite);
+        options.create(overwrite).truncate(false).create_new(!overwrite);
     }
     options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(path),
-        io::ErrorKind::NotFound => no_folder(path),
+        io::ErrorKind::NotFound => {
+            Failure::work(format!("{}: its folder does not exist; make it first", path.display()))
+        }
         _ => Failure::work(format!("{}: {error}", path.display())),
     })
 }
 
-/// The folder of a new file is missing.
-pub(crate) fn no_folder(path: &Path) -> Failure {
-    Failure::work(format!("{}: its folder does not exist; make it first", path.display()))
+/// Refuses a file that cannot be written, and leaves all as it is: one that exists keeps what it has, another is not there
+/// afterwards.
+pub(crate) fn refuse_unwritable(path: &Path, overwrite: bool) -> Result<(), Failure> {
+    let is_new = matches!(place(path), Some(Place::Free(_)));
+    open_in_place(path, overwrite)?;
+    if is_new && let Some(Place::There { path, .. }) = place(path) {
+        // What cannot be taken away again is empty.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// Whether two names mean the same file, through links too, or would once it is there.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one.is_same(&other),
+        _ => one == other,
+    }
+}
+
+/// What a name means.
+enum Place {
+    /// A file, which may have several names.
+    There { device: u64, inode: u64, path: PathBuf },
+    /// The name of a file that is not there yet, in a folder without links.
+    Free(PathBuf),
+}
+
+impl Place {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::There { device, inode, .. }, Self::There { device: other, inode: other_inode, .. }) => {
+                (device, inode) == (other, other_inode)
+            }
+            (Self::Free(path), Self::Free(other)) => path == other,
+            _ => false,
+        }
+    }
+}
+
+/// The most links that the kernel follows.
+const LINK_LIMIT: usize = 40;
+
+/// Where a name leads; nowhere if its folder is not there.
+fn place(path: &Path) -> Option<Place> {
+    if let Ok(found) = std::fs::metadata(path) {
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        return Some(Place::There { device: found.dev(), inode: found.ino(), path });
+    }
+    let mut path = path.to_path_buf();
+    for _ in 0..LINK_LIMIT {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        // A link to what is not there is the name of that.
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Some(Place::Free(folder.join(path.file_name()?))),
+        }
+    }
+    None
 }
 
 impl Write for RowOutput {
@@ -90,9 +159,11 @@ impl Write for RowOutput {
                 let _ = out.write_all(&self.pending);
                 Ok(())
             }
-            Destination::File(file, length) => {
-                let outcome = file.write_all(&self.pending);
-                if let Some(length) = length {
+            Destination::File(InPlace { file, length, has_old }) => {
+                let cut = if *has_old { file.set_len(0) } else { Ok(()) };
+                *has_old &= cut.is_err();
+                let outcome = cut.and_then(|()| file.write_all(&self.pending));
+                if let Some(length) = length.as_mut().filter(|_| !*has_old) {
                     match &outcome {
                         Ok(()) => *length += self.pending.len() as u64,
                         // The disk is full: takes the part of a row away again. Where that fails too, the first error

@@ -57,6 +57,45 @@ fn the_status_is_passed_on() {
 }
 
 #[test]
+fn what_exists_is_kept_where_nothing_is_measured() {
+    let folder = Folder::new();
+    folder.write("keep.csv", "mine");
+    folder.write("good.nrm2", "a trace");
+    for (arguments, status) in [
+        (&["-o", "keep.csv", "--", "no-such-command-of-ours"][..], 127),
+        (&["--trace", "good.nrm2", "--", "no-such-command-of-ours"], 127),
+        (&["--trace", "new.nrm2", "--", "no-such-command-of-ours"], 127),
+        (&["--trace", "good.nrm2", "-o", "none/x", "--", "echo", "ran"], 1),
+        (&["--trace", "none/x", "-o", "keep.csv", "--", "echo", "ran"], 1),
+        (&["--trace", ".", "-o", "keep.csv", "--", "echo", "ran"], 2),
+        (&["--trace", "good.nrm2", "-o", "keep.csv", "-s", "60", "--", "true"], 0),
+    ] {
+        let ran = folder.run([&["cpi", "-y"], arguments].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (status, ""), "{arguments:?} {ran:?}");
+        assert_eq!(
+            (folder.text("keep.csv").as_str(), folder.text("good.nrm2").as_str()),
+            ("mine", "a trace")
+        );
+        assert_eq!(folder.names(), ["good.nrm2", "keep.csv"], "{arguments:?}");
+    }
+    // What is measured takes the place of all that was there.
+    folder.write("keep.csv", "mine".repeat(10_000));
+    folder.run(["cpi", "-y", "-f", "csv", "-o", "keep.csv", "--", "true"]);
+    let text = folder.text("keep.csv");
+    assert!(text.starts_with("time,") && !text.contains("mine"), "{text}");
+}
+
+#[test]
+fn a_hyphen_is_standard_output() {
+    let folder = Folder::new();
+    folder.write("-", "mine");
+    let ran = folder.run(["cpi", "-f", "csv", "-o", "-", "--", "true"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with("time,"), "{ran:?}");
+    assert_eq!((folder.text("-").as_str(), folder.names().len()), ("mine", 1));
+}
+
+#[test]
 fn standard_output_and_input_are_the_commands() {
     let folder = Folder::new();
     folder.write("in.txt", "a\nb");

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
-use crate::cpi::{only_messages, results};
+use crate::cpi::{objects, only_messages, results};
 use crate::run::{Folder, Ran};
 
 #[track_caller]
@@ -87,6 +87,26 @@ fn what_is_ignored_stays_so_for_the_command() {
     shell.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null());
     let ran = Ran::from(shell.output().expect("a shell"));
     assert_eq!(ran.status, 6, "{ran:?}");
+}
+
+#[test]
+fn what_is_ignored_does_not_end_the_measuring() {
+    let folder = Folder::new();
+    let script = format!("trap '' HUP; exec '{}' cpi -r 1 -t 0.1 -f json", env!("CARGO_BIN_EXE_tacho"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null());
+    let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("a line");
+    send("-HUP", &child);
+    send("-HUP", &child);
+    let ran = end(child, stdout);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    // It went on to the end.
+    let seconds = |line: &str| objects(line)[0]["seconds"].as_f64().expect("a number");
+    let whole = seconds(&first) + ran.stdout.lines().map(seconds).sum::<f64>();
+    assert!(whole > 0.8, "{whole} {ran:?}");
 }
 
 #[test]

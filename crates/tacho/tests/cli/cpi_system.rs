@@ -198,6 +198,7 @@ fn a_running_process() {
 fn wrong_calls() {
     let folder = Folder::new();
     let length = "not a length of time: write seconds (1, 0.1), mm:ss or hh:mm:ss";
+    let contradicts = |option: &str| format!("--read and {option} contradict each other: give one of them");
     for (arguments, message) in [
         (
             &["ls"][..],
@@ -212,7 +213,20 @@ fn wrong_calls() {
         (&["-ts=1"], "-ts takes no value, and '1' is given".to_owned()),
         (&["-noia"], "'cpi' has no option -n".to_owned()),
         (&["--minor", "256", "--trace", "x"], "--minor 256: 256 is not in 0..=255".to_owned()),
-        (&["--label", "x"], "'cpi' needs --trace FILE".to_owned()),
+        (&["--label", "x"], "--label needs --trace FILE".to_owned()),
+        (&["--minor=1"], "--minor needs --trace FILE".to_owned()),
+        (&["--summary"], "--summary needs --trace FILE".to_owned()),
+        (&["--detailed", "--", "--label"], "--detailed needs --trace FILE".to_owned()),
+        (&["--"], "-- needs a command behind it, as in 'tacho cpi -- make'".to_owned()),
+        (&["-f", "csv", "--"], "-- needs a command behind it, as in 'tacho cpi -- make'".to_owned()),
+        (&["-c", ""], "-c needs a command, and its text is empty".to_owned()),
+        (&["--command= "], "--command needs a command, and its text is empty".to_owned()),
+        (&["--read", "x", "--summary"], contradicts("--summary")),
+        (&["--read", "x", "--detailed"], contradicts("--detailed")),
+        (&["--read", "x", "--minor", "0"], contradicts("--minor")),
+        (&["--read", "x", "--label", "a"], contradicts("--label")),
+        (&["--read", "-"], "--read -: a trace needs a file ('./-' is one of that name)".to_owned()),
+        (&["--trace", "-"], "--trace -: a trace needs a file ('./-' is one of that name)".to_owned()),
         (&["-c", "a", "--", "b"], "-c and COMMAND contradict each other: give one of them".to_owned()),
         (&["-p", "1", "--", "b"], "-p and COMMAND contradict each other: give one of them".to_owned()),
         (&["--read", "x", "-t", "1"], "--read and -t contradict each other: give one of them".to_owned()),

@@ -1,5 +1,7 @@
 //! `tacho cpi --trace` and `--read`: hooks written and shown again, and damaged traces.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::Value;
 use tachograph_cpi::trace::Trace;
 use tachograph_cpi::{Counts, CpiData, Measured, Mode, ProcessorData, ProcessorState};
@@ -160,6 +162,50 @@ fn damaged_traces() {
     folder
         .run(["cpi", "--read", "made.nrm2", "-o", "/dev/full"])
         .refused(1, "/dev/full: No space left on device (os error 28)");
+}
+
+#[test]
+fn a_trace_is_not_written_over_while_it_is_read() {
+    let folder = Folder::new();
+    made(&folder);
+    let bytes = folder.bytes("made.nrm2");
+    symlink("made.nrm2", folder.path("link")).expect("a link");
+    std::fs::hard_link(folder.path("made.nrm2"), folder.path("hard")).expect("a link");
+    for output in ["made.nrm2", "./made.nrm2", "link", "hard"] {
+        for yes in [&["-y"][..], &[]] {
+            let ran = folder.run([&["cpi", "--read", "made.nrm2", "-o", output], yes].concat());
+            ran.refused(2, "-o and --read both name made.nrm2");
+        }
+    }
+    folder.run(["cpi", "--read", "link", "-o", "made.nrm2", "-y"]).refused(2, "-o and --read both name link");
+    assert_eq!(folder.bytes("made.nrm2"), bytes);
+}
+
+#[test]
+fn a_trace_and_results_do_not_share_a_file() {
+    let folder = Folder::new();
+    symlink("same", folder.path("link")).expect("a link");
+    symlink(".", folder.path("here")).expect("a link");
+    for is_there in [false, true] {
+        if is_there {
+            folder.write("same", "mine");
+        }
+        for output in ["same", "./same", "here/same", "link"] {
+            let ran = folder.run(["cpi", "-y", "-o", output, "--trace", "same", "--", "echo", "ran"]);
+            ran.refused(2, "-o and --trace both name same");
+        }
+        assert_eq!(folder.path("same").exists(), is_there);
+    }
+    assert_eq!(folder.text("same"), "mine");
+}
+
+#[test]
+fn a_file_that_was_made_meanwhile_is_no_place_for_a_trace() {
+    let folder = Folder::new();
+    let ran = folder.run(["cpi", "--trace", "cpi.nrm2", "-c", "echo mine > cpi.nrm2"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("cpi.nrm2 exists: give -y to overwrite it, or another name"), "{ran:?}");
+    assert_eq!(folder.text("cpi.nrm2"), "mine\n");
 }
 
 #[test]

@@ -63,16 +63,15 @@ impl Events {
         Self::new(SignalsFor::Us, &[SIGINT, SIGTERM, SIGHUP])
     }
 
-    /// Ctrl-C is left to the command, which the terminal sends it too; SIGTERM and SIGHUP are passed on to it. What is ignored
-    /// stays so (`nohup`): a handler would undo that for the command.
+    /// Ctrl-C is left to the command, which the terminal sends it too; SIGTERM and SIGHUP are passed on to it.
     pub(super) fn of_command() -> Result<Self, Failure> {
-        let ignored = ignored_signals();
-        let mut handled = vec![SIGINT, SIGQUIT, SIGTERM, SIGHUP];
-        handled.retain(|signal| ignored & (1 << (signal - 1)) == 0);
-        Self::new(SignalsFor::Command, &handled)
+        Self::new(SignalsFor::Command, &[SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     }
 
-    fn new(signals_for: SignalsFor, handled: &[i32]) -> Result<Self, Failure> {
+    /// What is ignored stays so (`nohup`): a handler would undo that, for the command too.
+    fn new(signals_for: SignalsFor, signals: &[i32]) -> Result<Self, Failure> {
+        let ignored = ignored_signals();
+        let handled = signals.iter().filter(|&signal| ignored & (1 << (signal - 1)) == 0);
         let (sender, receiver) = channel();
         let mut signals = Signals::new(handled)
             .map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))?;

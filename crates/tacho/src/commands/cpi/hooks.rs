@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use tachograph_cpi::trace::{TraceProblem, TraceReader};
 
 use super::hook_rows::HookRecord;
-use super::output::Output;
+use super::output::{Output, file_of};
 use crate::arguments::{CpiArguments, CpiFormat};
+use crate::commands::row_output::is_same_file;
 use crate::failure::{Failure, say};
 use crate::table::grouped;
 
@@ -23,7 +24,11 @@ pub(super) fn show(arguments: &CpiArguments, path: &Path) -> Result<ExitCode, Fa
     if file.metadata().map_err(at)?.is_dir() {
         return Err(Failure::work(format!("{}: this is a folder, not a trace", path.display())));
     }
-    let mut output = Output::open(arguments.output.as_deref(), arguments.yes, Output::standard())?;
+    // It would be gone before it is read.
+    if file_of(arguments).is_some_and(|output| is_same_file(output, path)) {
+        return Err(Failure::usage(format!("-o and --read both name {}", path.display())));
+    }
+    let mut output = Output::open(arguments, Output::standard())?;
     let damage = write(BufReader::new(file), arguments.format, &mut output)?;
     let Some((first, count)) = damage else { return Ok(ExitCode::SUCCESS) };
     let path = path.display();

@@ -10,7 +10,7 @@ use tachograph_system::{Roots, processor_list};
 use super::events::{Awaited, Events};
 use super::report::Report;
 use super::result::{Row, Sample};
-use crate::arguments::{CpiArguments, CpiFormat};
+use crate::arguments::CpiArguments;
 use crate::failure::{Failure, say};
 
 /// The counters of the system; shares of time alone, where counters are not to be had and shares are wanted.
@@ -39,8 +39,8 @@ pub(super) struct Measurement {
     begin: Instant,
     /// The bias of this machine at the start, in minutes, which holds for the whole run.
     bias_minutes: i32,
-    /// The processors of the sample before.
-    online: Vec<usize>,
+    /// The processors of the sample before; at first, those that are online.
+    online: Vec<u32>,
     /// What was said: each thing once.
     said: Vec<String>,
 }
@@ -75,13 +75,17 @@ impl Measurement {
                 if let Some(error) = system.why_no_cpi() {
                     measurement.say_once(error);
                 }
-                if arguments.format == CpiFormat::Table {
-                    system.notes().iter().for_each(|note| measurement.say_once(note));
-                }
                 measurement.system = Some(system);
-                if let Some(offline) = offline_processors() {
-                    measurement.say_once(format_args!("offline, and left out: {offline}"));
+                let [present, online] = ["present", "online"].map(listed_processors);
+                let offline: Vec<String> = present
+                    .iter()
+                    .filter(|number| !online.contains(number))
+                    .map(|number| format!("CPU{number}"))
+                    .collect();
+                if !offline.is_empty() {
+                    measurement.say_once(format_args!("offline, and left out: {}", offline.join(", ")));
                 }
+                measurement.online = online;
             }
             Err(error) => {
                 measurement.say_once(error);
@@ -95,7 +99,6 @@ impl Measurement {
 
     /// Measures this process too, from now on. Where it cannot be counted, that is said.
     pub(super) fn add_process(&mut self, process: Result<ProcessCpi, Error>) {
-        self.begin = Instant::now();
         self.process = match process {
             Ok(process) => Process::Counted(process),
             Err(error) => {
@@ -103,6 +106,19 @@ impl Measurement {
                 Process::Uncounted
             }
         };
+        // The same interval for both. What cannot be read now cannot be read at the end either, and is said then.
+        if let Some(system) = &mut self.system {
+            let _ = system.start();
+        }
+        self.begin = Instant::now();
+    }
+
+    /// Says what a reader should know of how the system is measured.
+    fn say_notes(&mut self) {
+        if let Some(system) = self.system.take() {
+            system.notes().iter().for_each(|note| self.say_once(note));
+            self.system = Some(system);
+        }
     }
 
     fn say_once(&mut self, what: impl ToString) {
@@ -151,6 +167,8 @@ impl Measurement {
     /// Takes a sample and writes it. The next interval begins here.
     fn take(&mut self) -> Result<(), Failure> {
         let process = self.take_process();
+        // Before the system is measured, which may look at idle processors for a while.
+        let (now, utc) = (Instant::now(), FileTime::from_system_time(SystemTime::now()));
         let mut trouble = None;
         let data = match &mut self.system {
             None => None,
@@ -169,32 +187,26 @@ impl Measurement {
                 Err(error) => return Err(Failure::work(error)),
             },
         };
-        let now = Instant::now();
         let seconds = match data {
             Some(data) if process.is_none() => data.elapsed,
             _ => now - self.begin,
         };
         self.begin = now;
-        let utc = FileTime::from_system_time(SystemTime::now());
         let at = Moment { utc, bias_minutes: self.bias_minutes };
         let mut sample = Sample::new(at, seconds.as_secs_f64(), process);
         if let Some(data) = data {
             sample.add_system(data, self.with_processors);
         }
-        let there = |data: &CpiData| {
-            let states = data.processors.iter().map(|processor| processor.state).enumerate();
-            states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(number, _)| number).collect()
-        };
-        let online: Vec<usize> = data.map(there).unwrap_or_default();
+        let online: Vec<u32> = data.map(there).unwrap_or_default();
         self.report.write(&sample, data)?;
-        let gone: Vec<usize> =
-            self.online.iter().copied().filter(|number| !online.contains(number)).collect();
+        let gone: Vec<u32> = self.online.iter().copied().filter(|number| !online.contains(number)).collect();
         for number in gone {
             self.say_once(format_args!(
                 "processor {number} was offline in an interval, and is left out of it"
             ));
         }
         self.online = online;
+        self.say_notes();
         if let Some(error) = trouble {
             self.say_once(error);
         }
@@ -222,17 +234,16 @@ impl Measurement {
     }
 }
 
-/// The processors that are there and offline, by name.
-fn offline_processors() -> Option<String> {
-    let path = Roots::of_this_machine().sys.join("devices/system/cpu");
-    let present = processor_list(&std::fs::read(path.join("present")).ok()?);
-    let online = processor_list(&std::fs::read(path.join("online")).ok()?);
-    let offline: Vec<String> = present
-        .iter()
-        .filter(|number| !online.contains(number))
-        .map(|number| format!("CPU{number}"))
-        .collect();
-    (!offline.is_empty()).then(|| offline.join(", "))
+/// The processors that the kernel lists in a file of this name.
+fn listed_processors(name: &str) -> Vec<u32> {
+    let file = Roots::of_this_machine().sys.join("devices/system/cpu").join(name);
+    processor_list(&std::fs::read(file).unwrap_or_default())
+}
+
+/// The processors that were there in the whole interval.
+fn there(data: &CpiData) -> Vec<u32> {
+    let states = (0..).zip(&data.processors).map(|(number, processor)| (number, processor.state));
+    states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(number, _)| number).collect()
 }
 
 /// The first of the moments `begin + k * interval` that is after `now`.

@@ -5,12 +5,18 @@ use std::path::{Path, PathBuf};
 
 use tachograph_flow::FlowError;
 
+use crate::arguments::CpiArguments;
 use crate::commands::relog::at_output;
 use crate::commands::row_output::RowOutput;
 use crate::failure::Failure;
 
 /// The name of standard output as a file.
 const STANDARD_OUTPUT: &str = "-";
+
+/// The file that `-o` names, if it names one.
+pub(super) fn file_of(arguments: &CpiArguments) -> Option<&Path> {
+    arguments.output.as_deref().filter(|path| path.as_os_str() != STANDARD_OUTPUT)
+}
 
 /// Takes samples, and hands each on as a whole.
 pub(super) struct Output {
@@ -31,11 +37,13 @@ impl Output {
     }
 
     /// What `-o` says; without it, what is usual.
-    pub(super) fn open(path: Option<&Path>, overwrite: bool, usual: Self) -> Result<Self, Failure> {
-        match path {
-            None => Ok(usual),
-            Some(path) if path.as_os_str() == STANDARD_OUTPUT => Ok(Self::standard()),
-            Some(path) => Ok(Self { rows: RowOutput::file(path, overwrite)?, path: path.to_path_buf() }),
+    pub(super) fn open(arguments: &CpiArguments, usual: Self) -> Result<Self, Failure> {
+        match (file_of(arguments), &arguments.output) {
+            (Some(path), _) => {
+                Ok(Self { rows: RowOutput::file(path, arguments.yes)?, path: path.to_path_buf() })
+            }
+            (None, Some(_)) => Ok(Self::standard()),
+            (None, None) => Ok(usual),
         }
     }
 

@@ -1,14 +1,16 @@
 //! Writing samples in the format that was asked for, and their trace hooks.
 
+use std::path::PathBuf;
+
 use tachograph_cpi::trace::Trace;
 use tachograph_cpi::{CpiData, Mode};
 
-use super::output::Output;
+use super::output::{Output, file_of};
 use super::result::Sample;
 use super::table::Table;
 use super::{csv, json};
 use crate::arguments::{CpiArguments, CpiFormat};
-use crate::commands::row_output::{no_folder, refuse_existing};
+use crate::commands::row_output::{is_same_file, refuse_existing, refuse_unwritable};
 use crate::failure::Failure;
 
 /// Where samples end.
@@ -16,36 +18,61 @@ pub(super) struct Report {
     output: Output,
     format: CpiFormat,
     table: Table,
-    trace: Option<Hooks>,
+    hooks: Option<Hooks>,
     is_first: bool,
     text: String,
 }
 
 /// A trace, and what its hooks are called.
 struct Hooks {
-    trace: Trace,
+    path: PathBuf,
+    overwrite: bool,
+    /// From the first hooks on: where there are none, a file that exists keeps what it has.
+    trace: Option<Trace>,
     flags: Mode,
     minor: u8,
     label: Option<String>,
 }
 
 impl Hooks {
-    fn create(arguments: &CpiArguments) -> Result<Option<Self>, Failure> {
-        let Some(path) = &arguments.trace else { return Ok(None) };
-        if arguments.output.as_ref() == Some(path) {
+    /// The hooks that are asked for. That their file cannot be written is told now.
+    fn of_arguments(arguments: &CpiArguments) -> Result<Option<Self>, Failure> {
+        let Some(path) = arguments.trace.clone() else { return Ok(None) };
+        if file_of(arguments).is_some_and(|output| is_same_file(output, &path)) {
             return Err(Failure::usage(format!("-o and --trace both name {}", path.display())));
         }
-        refuse_existing(path, arguments.yes)?;
-        if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            return Err(no_folder(path));
-        }
-        let trace = Trace::create(path).map_err(Failure::work)?;
+        let overwrite = arguments.yes;
+        let trace = match std::fs::metadata(&path) {
+            // A device or a pipe holds nothing that could be lost.
+            Ok(found) if !found.is_file() && !found.is_dir() => {
+                Some(Trace::create(&path).map_err(Failure::work)?)
+            }
+            _ => {
+                refuse_unwritable(&path, overwrite)?;
+                None
+            }
+        };
         let flags = match (arguments.summary, arguments.detailed) {
             (true, false) => Mode::TRACE_SUMMARY,
             (false, true) => Mode::TRACE_DETAILED,
             _ => Mode::TRACE_EVERYTHING,
         };
-        Ok(Some(Self { trace, flags, minor: arguments.minor, label: arguments.label.clone() }))
+        let label = arguments.label.clone();
+        Ok(Some(Self { path, overwrite, trace, flags, minor: arguments.minor, label }))
+    }
+
+    fn write(&mut self, data: &CpiData) -> Result<(), Failure> {
+        let trace = match self.trace.take() {
+            Some(trace) => trace,
+            None => {
+                // Somebody may have made it since.
+                refuse_existing(&self.path, self.overwrite)?;
+                Trace::create(&self.path).map_err(Failure::work)?
+            }
+        };
+        let outcome = trace.write(data, self.minor, self.flags, self.label.as_deref());
+        self.trace = Some(trace);
+        outcome.map_err(Failure::work)
     }
 }
 
@@ -58,12 +85,12 @@ impl Report {
         usual: Output,
     ) -> Result<Self, Failure> {
         // Both may be refused, before either is begun.
-        if let Some(output) = &arguments.output {
+        if let Some(output) = file_of(arguments) {
             refuse_existing(output, arguments.yes)?;
         }
-        let trace = Hooks::create(arguments)?;
+        let hooks = Hooks::of_arguments(arguments)?;
         Ok(Self {
-            output: Output::open(arguments.output.as_deref(), arguments.yes, usual)?,
+            output: Output::open(arguments, usual)?,
             format: arguments.format,
             table: Table {
                 process: process.unwrap_or_default(),
@@ -71,7 +98,7 @@ impl Report {
                 is_one_line: arguments.system_only,
                 is_without_utilization: arguments.no_utilization,
             },
-            trace,
+            hooks,
             is_first: true,
             text: String::new(),
         })
@@ -92,15 +119,15 @@ impl Report {
             CpiFormat::Json => json::push(&mut self.text, sample),
         }
         self.output.write(&self.text)?;
-        if let (Some(hooks), Some(data)) = (&self.trace, data) {
-            let label = hooks.label.as_deref();
-            hooks.trace.write(data, hooks.minor, hooks.flags, label).map_err(Failure::work)?;
+        match (&mut self.hooks, data) {
+            (Some(hooks), Some(data)) => hooks.write(data),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Ends the trace.
     pub(super) fn finish(&self) -> Result<(), Failure> {
-        self.trace.as_ref().map_or(Ok(()), |hooks| hooks.trace.close().map_err(Failure::work))
+        let trace = self.hooks.as_ref().and_then(|hooks| hooks.trace.as_ref());
+        trace.map_or(Ok(()), |trace| trace.close().map_err(Failure::work))
     }
 }

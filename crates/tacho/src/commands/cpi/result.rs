@@ -87,18 +87,23 @@ impl Row {
         }
         if is_counted {
             row.instructions = Some(measured.instructions);
-            row.cycles = Some(measured.cycles);
+            row.cycles = told(measured.cycles, measured);
             row.core_cycles = Some(measured.core_cycles);
             row.cpi = measured.cpi();
             row.core_cpi = measured.core_cpi();
             row.counters_running_percent = measured.running_share().map(|share| 100.0 * share);
         }
         if is_counted && row.busy_percent.is_some() {
-            row.cycles_scaled = Some(measured.cycles_scaled);
+            row.cycles_scaled = told(measured.cycles_scaled, measured);
             row.cpi_wb = measured.cpi_scaled();
         }
         row
     }
+}
+
+/// Cycles that are known: 0 beside instructions says that they are not.
+fn told(cycles: u64, measured: &Measured) -> Option<u64> {
+    (cycles != 0 || measured.instructions == 0).then_some(cycles)
 }
 
 impl Sample {
