@@ -89,6 +89,27 @@ fn what_is_ignored_stays_so_for_the_command() {
     assert_eq!(ran.status, 6, "{ran:?}");
 }
 
+/// As a script does: `tacho cpi & ... kill -INT $!`.
+#[test]
+fn an_interrupt_ends_what_a_shell_started_in_the_background() {
+    let script = format!("trap '' INT; exec '{}' cpi -t 0.1 -f json", env!("CARGO_BIN_EXE_tacho"));
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("started");
+    // It measures once it has written something.
+    let (mut first, mut rest) = (String::new(), String::new());
+    let mut reader = BufReader::new(child.stdout.take().expect("piped"));
+    reader.read_line(&mut first).expect("a sample");
+    assert!(first.starts_with('{'), "{first}");
+    send("-INT", &child);
+    reader.read_to_string(&mut rest).expect("text");
+    assert!(child.wait().expect("ended").success());
+    assert!(rest.ends_with("}\n"), "{rest}");
+}
+
 #[test]
 fn what_is_ignored_does_not_end_the_measuring() {
     let folder = Folder::new();

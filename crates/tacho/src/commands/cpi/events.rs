@@ -68,10 +68,13 @@ impl Events {
         Self::new(SignalsFor::Command, &[SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     }
 
-    /// What is ignored stays so (`nohup`): a handler would undo that, for the command too.
+    /// What is ignored stays so (`nohup`): a handler would undo that, for the command too. But without a command SIGINT always
+    /// ends the measuring: shells start what they put into the background with it ignored, and scripts end it so.
     fn new(signals_for: SignalsFor, signals: &[i32]) -> Result<Self, Failure> {
         let ignored = ignored_signals();
-        let handled = signals.iter().filter(|&signal| ignored & (1 << (signal - 1)) == 0);
+        let handled = signals.iter().filter(|&&signal| {
+            ignored & (1 << (signal - 1)) == 0 || (signals_for == SignalsFor::Us && signal == SIGINT)
+        });
         let (sender, receiver) = channel();
         let mut signals = Signals::new(handled)
             .map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))?;
