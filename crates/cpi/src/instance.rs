@@ -190,7 +190,7 @@ impl Cpi {
     ///
     /// # Errors
     ///
-    /// As `get`; the next interval has started all the same.
+    /// As `get`. The next interval has started all the same, unless a counter could not be read.
     pub fn get_and_start(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
         let outcome = self.conclude().map(|_| ());
@@ -264,8 +264,7 @@ impl Cpi {
         if let Some(processors) = &self.processors {
             processors.look_at_online(&mut self.room.online)?;
             if self.mode.wants_times(&*self.kernel, processors) {
-                read_times(&*self.kernel, &mut self.room)?;
-                put_times(&self.room.times, readings);
+                account(&*self.kernel, &mut self.room, readings)?;
             }
             if processors.read(readings)? {
                 return Ok(());
@@ -274,9 +273,7 @@ impl Cpi {
             processors.leave_out(readings, &self.room.online);
             processors.read(readings).map(|_| ())
         } else {
-            read_times(&*self.kernel, &mut self.room)?;
-            put_times(&self.room.times, readings);
-            Ok(())
+            account(&*self.kernel, &mut self.room, readings)
         }
     }
 
@@ -302,12 +299,10 @@ impl Cpi {
                 processors.look_at_online(&mut self.room.online)?;
                 processors.leave_out(readings, &self.room.online);
                 if self.mode.wants_times(&*self.kernel, processors) {
-                    read_times(&*self.kernel, &mut self.room)?;
-                    put_times(&self.room.times, readings);
+                    account(&*self.kernel, &mut self.room, readings)?;
                 }
             } else {
-                read_times(&*self.kernel, &mut self.room)?;
-                put_times(&self.room.times, readings);
+                account(&*self.kernel, &mut self.room, readings)?;
             }
         }
         (self.end.now, self.end.far_ticks) = (self.kernel.now(), clock_ticks(&*self.kernel));
@@ -405,10 +400,13 @@ fn unreadable_thread(failure: ReadFailure, tid: u32) -> Error {
     describe::unreadable(failure, Target::Thread(Some(tid)))
 }
 
-fn read_times(kernel: &dyn Kernel, room: &mut Room) -> Result<(), Error> {
+/// Reads the kernel's account of busy time into the readings.
+fn account(kernel: &dyn Kernel, room: &mut Room, into: &mut Vec<ProcessorReading>) -> Result<(), Error> {
     kernel.times(&mut room.times).map_err(|reason| {
         Error::new(ErrorKind::System, format!("how busy the processors are cannot be read: {reason}"))
-    })
+    })?;
+    put_times(&room.times, into);
+    Ok(())
 }
 
 /// Puts the times into the readings, making room for all processors that have some.

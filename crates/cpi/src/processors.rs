@@ -128,7 +128,8 @@ impl Processors {
     /// Whether the kernel's work is not counted: that was asked for, and the hardware can do it.
     pub(crate) fn is_user_only(&self) -> bool {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        slots.by_number.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
+        self.user_only
+            && slots.by_number.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
     }
 
     /// Whether busy time is told by a counter.
@@ -200,8 +201,8 @@ impl Processors {
         Err(first.unwrap_or(Refusal { event: "cycles", errno: Errno::NOENT }))
     }
 
-    /// Opens what came online, closes what went offline; `online` is room for the numbers. Gives whether anything changed.
-    pub(crate) fn look_at_online(&self, online: &mut Vec<u32>) -> Result<bool, Error> {
+    /// Opens what came online, closes what went offline; `online` is room for the numbers.
+    pub(crate) fn look_at_online(&self, online: &mut Vec<u32>) -> Result<(), Error> {
         self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
         let is_as_before = {
             let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -209,10 +210,7 @@ impl Processors {
             let count = slots.by_number.iter().flatten().count();
             online.len() == count && online.iter().all(|&number| is_open(number))
         };
-        if !is_as_before {
-            self.refresh(online)?;
-        }
-        Ok(!is_as_before)
+        if is_as_before { Ok(()) } else { self.refresh(online) }
     }
 
     /// Reads the counters of all processors, and nothing else. Busy times stay what they are. Gives whether all groups are

@@ -82,6 +82,9 @@ impl UserPage {
     ///
     /// To be called by the thread that the counters belong to only, and in the process that mapped the pages: with any other
     /// thread the registers are someone else's and the counts are wrong without a sign of it.
+    ///
+    /// Who administrates the machine may forbid it while it is in use, by writing 0 to the unit's file `rdpmc`: then the
+    /// instruction ends the program with SIGSEGV, as it does for everybody.
     #[inline]
     pub(crate) fn read_pair(pages: &[Self; 2], into: &mut [RawCounter; 2]) -> bool {
         for _ in 0..MOST_TRIES {
@@ -92,9 +95,7 @@ impl UserPage {
             let [Some(first), Some(second)] = registers else { return false };
             // SAFETY: the pages say that this very moment the counters are in these registers and that user code may read
             // them (`cap_user_rdpmc`, a register other than none). Should the thread be moved before the instructions, the
-            // kernel still lets it read the registers, and the sequence numbers, which it then has changed, discard what
-            // was read. (Who administrates the machine may forbid it while it is in use, by writing 0 to the unit's file
-            // `rdpmc`: then the instruction ends the program with SIGSEGV, as it does for everybody.)
+            // kernel still lets it read the registers, and the sequence numbers, which it then has changed, discard them.
             let read = unsafe { (read_register(first), read_register(second)) };
             compiler_fence(Ordering::SeqCst);
             // The kernel writes the pages on this processor, between two instructions of this thread: what was read
