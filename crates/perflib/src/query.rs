@@ -40,6 +40,8 @@ pub struct QueriedSet {
     entry: Arc<Entry>,
     rows: Rows,
     outcome: Result<(), Failure>,
+    /// The counters that the set's provider was told of.
+    told: Vec<u32>,
 }
 
 impl QueriedSet {
@@ -55,6 +57,26 @@ impl QueriedSet {
     /// Why it could not.
     pub fn outcome(&self) -> Result<(), &Failure> {
         self.outcome.as_ref().copied()
+    }
+
+    /// Tells a provider that has to know which counters are asked for now.
+    fn tell(&mut self, is_asked_for: bool) {
+        if !self.entry.listens() {
+            return;
+        }
+        let positions = if is_asked_for { self.rows.positions() } else { &[] };
+        let ids: Vec<u32> = positions.iter().map(|&place| self.rows.info().counters[place].id).collect();
+        let missing = |from: &[u32], other: &[u32]| -> Vec<u32> {
+            from.iter().filter(|id| !other.contains(id)).copied().collect()
+        };
+        self.entry.tell(&missing(&ids, &self.told), &missing(&self.told, &ids));
+        self.told = ids;
+    }
+}
+
+impl Drop for QueriedSet {
+    fn drop(&mut self) {
+        self.tell(false);
     }
 }
 
@@ -110,14 +132,15 @@ impl Query {
         if identifier.counter_id.is_some_and(|id| entry.info.position(id).is_none()) {
             return Err(ErrorCode::ITEM_ID_NOT_FOUND);
         }
-        if entry.info.has_instances() == identifier.name.is_empty() {
+        let has_instances = entry.info.instance_type.has_instances();
+        if has_instances == identifier.name.is_empty() {
             return Err(ErrorCode::INVALID_PARAMETER);
         }
         let added = Added::new(self.queried(entry), &entry.info, identifier);
         if self.added.iter().any(|known| known.is_same(&added)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
-        if entry.info.has_instances() && Pattern::new(&identifier.name).is_literal() {
+        if has_instances && Pattern::new(&identifier.name).is_literal() {
             // A provider that fails now may answer later; then its instances are known.
             if let Ok(instances) = instances_of(entry, registry.clock().now())
                 && !instances.iter().any(|instance| added.takes(instance))
@@ -181,6 +204,7 @@ impl Query {
             let Ok(entry) = registry.entry(guid) else { continue };
             let info = &entry.info;
             let instance = path.path().instance.as_ref().map(|instance| instance.as_str());
+            // A path without instance that means processes: `Registry::path_here` makes it one with `(*)`.
             if !path.matches_set(&info.name) || info.has_instances() != instance.is_some() {
                 continue;
             }
@@ -211,7 +235,8 @@ impl Query {
         let known = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry));
         known.unwrap_or_else(|| {
             let rows = Rows::new(Arc::clone(&entry.info));
-            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome: Err(not_collected()) });
+            let outcome = Err(not_collected());
+            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome, told: Vec::new() });
             self.sets.len() - 1
         })
     }
@@ -229,6 +254,7 @@ impl Query {
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
             if set.rows.want(ids, filters) {
                 set.outcome = Err(not_collected());
+                set.tell(true);
             }
         }
     }
@@ -258,6 +284,12 @@ impl Query {
     /// The counter sets that were collected.
     pub fn sets(&self) -> &[QueriedSet] {
         &self.sets
+    }
+
+    /// Goes on with the sets of this registry, which is that of a later moment: what is added from now on is looked up
+    /// there. What was added before stays with the providers that it was added for.
+    pub fn adopt(&mut self, registry: &Arc<Registry>) {
+        self.registry = Arc::clone(registry);
     }
 
     /// The registry that is asked.

@@ -193,6 +193,13 @@ pub struct CounterSetInfo {
     pub instance_type: InstanceType,
     /// 100 (novice) or 200 (advanced).
     pub detail_level: u32,
+    /// Whether each process that publishes the set is an instance of it, though its type is
+    /// [`Single`](InstanceType::Single): several programs may publish one set at once.
+    ///
+    /// Counter paths then name the process as an instance ([`has_instances`](Self::has_instances)). In PerfLib's bytes the
+    /// set stays one of a single instance: an identifier has an empty name, which means the one process there is; where
+    /// there are several, it answers with [`ErrorCode::INVALID_REGISTRATION`].
+    pub is_per_process: bool,
     /// The counters; companions included.
     pub counters: Vec<CounterInfo>,
 }
@@ -210,6 +217,7 @@ impl CounterSetInfo {
             instances_help: "".into(),
             instance_type,
             detail_level: 100,
+            is_per_process: false,
             counters: Vec::new(),
         }
     }
@@ -219,9 +227,10 @@ impl CounterSetInfo {
         self.counters.iter().position(|counter| counter.id == id)
     }
 
-    /// Whether a consumer names instances.
+    /// Whether a counter path names instances: those of the set, or the processes of one that is
+    /// [per process](Self::is_per_process).
     pub fn has_instances(&self) -> bool {
-        self.instance_type.has_instances()
+        self.is_per_process || self.instance_type.has_instances()
     }
 
     /// Checks what a registration must hold: at least one counter, ids and names unique, detail levels 100 or 200, scales

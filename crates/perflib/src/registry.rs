@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::wildcard::eq_ignore_case;
 
 use crate::block::push_instance;
 use crate::clock::Clock;
 use crate::host::Host;
+use crate::published::{Group, Notice, PublishedSet, Publisher, publishers_of};
 use crate::registration::{CounterSetInfo, Request};
 use crate::{ErrorCode, Failure, Guid, InstanceFilter, InstanceKey, Provider, Rows};
 
@@ -25,24 +27,41 @@ pub struct Registry {
     machine: Arc<str>,
     clock: Clock,
     entries: Vec<Arc<Entry>>,
+    notices: Vec<Notice>,
 }
 
 /// A registered counter set.
 pub(crate) struct Entry {
     pub(crate) info: Arc<CounterSetInfo>,
     host: Mutex<Host>,
+    /// The processes that publish it, where applications may do so.
+    published: Option<Arc<Group>>,
 }
 
 impl Entry {
     pub(crate) fn host(&self) -> MutexGuard<'_, Host> {
         self.host.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Whether the provider is to be told which counters queries want.
+    pub(crate) fn listens(&self) -> bool {
+        self.published.is_some()
+    }
+
+    /// Tells the provider which counters a query wants from now on, and which no more.
+    pub(crate) fn tell(&self, added: &[u32], removed: &[u32]) {
+        if let Some(group) = &self.published
+            && !(added.is_empty() && removed.is_empty())
+        {
+            group.tell(added, removed);
+        }
+    }
 }
 
 impl Registry {
     /// A registry of the machine of this name, without backslashes; its collections get their time stamps from `clock`.
     pub fn new(machine: impl Into<Arc<str>>, clock: Clock) -> Self {
-        Self { machine: machine.into(), clock, entries: Vec::new() }
+        Self { machine: machine.into(), clock, entries: Vec::new(), notices: Vec::new() }
     }
 
     /// The machine's name without backslashes.
@@ -63,7 +82,105 @@ impl Registry {
     /// name that is taken.
     pub fn register(&mut self, provider: Box<dyn Provider>) -> Result<(), ErrorCode> {
         let info = Arc::clone(provider.info());
-        self.add(info, Host::Inline(provider))
+        self.add(info, Host::Inline(provider), None)
+    }
+
+    /// Registers a published set.
+    pub(crate) fn register_published(
+        &mut self,
+        set: PublishedSet,
+        group: Arc<Group>,
+    ) -> Result<(), ErrorCode> {
+        let info = Arc::clone(set.info());
+        self.add(info, Host::Inline(Box::new(set)), Some(group))
+    }
+
+    /// Takes over a set of the machine from another registry, where it has just this one; whether it had. The provider stays
+    /// the same, with what it knows.
+    pub fn share(&mut self, before: &Self, info: &CounterSetInfo) -> bool {
+        let is_it = |entry: &&Arc<Entry>| entry.published.is_none() && *entry.info == *info;
+        let Some(entry) = before.entries.iter().find(is_it) else { return false };
+        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name)) {
+            return false;
+        }
+        self.entries.push(Arc::clone(entry));
+        true
+    }
+
+    /// Takes over a published set from another registry, where it has just this one; whether it had.
+    pub(crate) fn share_published(
+        &mut self,
+        before: &Self,
+        info: &CounterSetInfo,
+        group: &Arc<Group>,
+    ) -> bool {
+        let is_it = |entry: &&Arc<Entry>| {
+            *entry.info == *info && entry.published.as_ref().is_some_and(|known| Arc::ptr_eq(known, group))
+        };
+        let Some(entry) = before.entries.iter().find(is_it) else { return false };
+        self.entries.push(Arc::clone(entry));
+        true
+    }
+
+    /// A registry with the sets of the machine only, which are the same providers: nothing that applications publish.
+    #[must_use]
+    pub fn without_published(&self) -> Self {
+        let is_of_machine = |entry: &&Arc<Entry>| entry.published.is_none();
+        Self {
+            machine: Arc::clone(&self.machine),
+            clock: self.clock.clone(),
+            entries: self.entries.iter().filter(is_of_machine).cloned().collect(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Whether another registry has the same sets with the same providers, in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Arc<Entry>, &Arc<Entry>)| Arc::ptr_eq(one, other);
+        self.entries.len() == other.entries.len()
+            && self.entries.iter().zip(&other.entries).all(is_same)
+            && self.notices == other.notices
+    }
+
+    /// What there is to tell of published sets: what cannot be read, what is not shown.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Adds something to tell.
+    pub fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    /// The sets that applications do not publish.
+    pub(crate) fn of_machine(&self) -> impl Iterator<Item = &Arc<CounterSetInfo>> {
+        self.entries.iter().filter(|entry| entry.published.is_none()).map(|entry| &entry.info)
+    }
+
+    /// Whether a set is published by applications, or registered for that.
+    pub fn is_published(&self, set: Guid) -> bool {
+        self.entry(set).is_ok_and(|entry| entry.published.is_some())
+    }
+
+    /// The processes that publish a set now, in the order of their start; none for a set of the machine.
+    pub fn publishers(&self, set: Guid) -> Vec<Publisher> {
+        let group = self.entry(set).ok().and_then(|entry| entry.published.as_ref());
+        group.map_or_else(Vec::new, |group| publishers_of(group))
+    }
+
+    /// What a path means on this machine: one without an instance, of a counter that each process has for itself
+    /// ([`CounterSetInfo::is_per_process`]), means all processes; any other stays as it is.
+    pub fn path_here(&self, path: &PathPattern) -> PathPattern {
+        let means = |info: &CounterSetInfo| {
+            path.matches_set(&info.name)
+                && info.counters.iter().any(|counter| path.matches_counter(&counter.name))
+        };
+        let is_without_instance = path.instance().is_none() && path.matches_machine(&self.machine);
+        let mut sets = self.counter_sets().filter(|info| means(info)).peekable();
+        if !is_without_instance || sets.peek().is_none() || !sets.all(|info| info.is_per_process) {
+            return path.clone();
+        }
+        CounterPath { instance: Some(InstanceName::from("*")), ..path.path().clone() }.into()
     }
 
     /// Registers a provider that may stall: it runs in a thread of its own. A collection waits for it until the deadline;
@@ -79,16 +196,21 @@ impl Registry {
     ) -> Result<(), ErrorCode> {
         let info = Arc::clone(provider.info());
         let host = Host::on_worker(provider, deadline).map_err(|_| ErrorCode::NO_SYSTEM_RESOURCES)?;
-        self.add(info, host)
+        self.add(info, host, None)
     }
 
-    fn add(&mut self, info: Arc<CounterSetInfo>, host: Host) -> Result<(), ErrorCode> {
+    fn add(
+        &mut self,
+        info: Arc<CounterSetInfo>,
+        host: Host,
+        published: Option<Arc<Group>>,
+    ) -> Result<(), ErrorCode> {
         info.check()?;
         if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
         {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
-        self.entries.push(Arc::new(Entry { info, host: Mutex::new(host) }));
+        self.entries.push(Arc::new(Entry { info, host: Mutex::new(host), published }));
         Ok(())
     }
 
@@ -133,17 +255,23 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`instances`](Self::instances); [`ErrorCode::INSTANCE_NOT_FOUND`] where there is none.
+    /// As [`instances`](Self::instances); [`ErrorCode::INSTANCE_NOT_FOUND`] where there is none,
+    /// [`ErrorCode::INVALID_REGISTRATION`] where several processes publish a set of a single instance.
     #[doc(alias = "PerfEnumerateCounterSetInstances")]
     pub fn instance_list(&self, set: Guid, out: &mut Vec<u8>) -> Result<(), Failure> {
         let instances = self.instances(set)?;
+        let failure = |code: ErrorCode| Err(Failure::new(code, code.to_string()));
+        let is_per_process = self.entry(set).is_ok_and(|entry| entry.info.is_per_process);
         if instances.is_empty() {
-            let code = ErrorCode::INSTANCE_NOT_FOUND;
-            return Err(Failure::new(code, code.to_string()));
+            return failure(ErrorCode::INSTANCE_NOT_FOUND);
+        }
+        if is_per_process && instances.len() > 1 {
+            return failure(ErrorCode::INVALID_REGISTRATION);
         }
         out.clear();
         for instance in &instances {
-            push_instance(out, instance.full_name(), instance.id())
+            let name = if is_per_process { "" } else { instance.full_name() };
+            push_instance(out, name, instance.id())
                 .map_err(|error| Failure::new(error.code(), error.to_string()))?;
         }
         Ok(())

@@ -29,6 +29,8 @@ pub struct Rows {
     seconds: Vec<Second>,
     /// By column: the counter's place in the registration.
     positions: Vec<usize>,
+    /// The ids of the wanted counters that are also companions of wanted counters, sorted.
+    shared: Vec<u32>,
     filters: Vec<InstanceFilter>,
     at: Moments,
     instances: Vec<Arc<InstanceKey>>,
@@ -78,6 +80,7 @@ impl Rows {
             sparse_columns: Vec::new(),
             seconds: Vec::new(),
             positions: Vec::new(),
+            shared: Vec::new(),
             filters: Vec::new(),
             at: Moments::default(),
             instances: Vec::new(),
@@ -101,8 +104,9 @@ impl Rows {
         let ids: HashSet<u32> = ids.into_iter().collect();
         let companions: HashSet<u32> = self.info.counters.iter().flat_map(CounterInfo::companions).collect();
         let is_wanted = |counter: &CounterInfo| {
-            // A companion has no value of its own: it is read with the counters that it belongs to.
-            let has_value = counter.counter_type.formula().is_some() && !companions.contains(&counter.id);
+            // A companion that is not shown has no value of its own: it is read with the counters that it belongs to.
+            let has_value = counter.counter_type.formula().is_some()
+                && (counter.is_displayable() || !companions.contains(&counter.id));
             has_value && (ids.contains(&counter.id) || counter.companions().any(|id| ids.contains(&id)))
         };
         let counters = self.info.counters.iter().enumerate();
@@ -123,6 +127,10 @@ impl Rows {
             self.seconds.push(second_of(counter));
         }
         self.sparse_columns.sort_unstable();
+        let of_wanted = positions.iter().flat_map(|&place| self.info.counters[place].companions());
+        let has_column = |id: &u32| positions.iter().any(|&place| self.info.counters[place].id == *id);
+        self.shared = of_wanted.filter(has_column).collect();
+        self.shared.sort_unstable();
         self.positions = positions;
         self.filters = filters;
         self.clear(Moments::default());
@@ -137,6 +145,7 @@ impl Rows {
             sparse_columns: self.sparse_columns.clone(),
             seconds: self.seconds.clone(),
             positions: self.positions.clone(),
+            shared: self.shared.clone(),
             filters: self.filters.clone(),
             at: self.at,
             instances: Vec::new(),
@@ -201,6 +210,34 @@ impl Rows {
         Row { rows: self, start }
     }
 
+    /// Adds a row with the raw value of each column, which `value` gives for the place of the column's counter in the
+    /// registration.
+    pub(crate) fn push_with(&mut self, instance: &Arc<InstanceKey>, value: impl FnMut(usize) -> RawValue) {
+        self.instances.push(Arc::clone(instance));
+        self.values.extend(self.positions.iter().copied().map(value));
+    }
+
+    /// By column: the place of its counter in the registration.
+    pub(crate) fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+
+    /// Says why an instance, or what stands in its place, has no row: met at the first wanted counter.
+    pub(crate) fn complain(&mut self, instance: &Arc<InstanceKey>, reason: &Arc<str>) {
+        let Some(&position) = self.positions.first() else { return };
+        let counter_id = self.info.counters[position].id;
+        let known = self.troubles.iter_mut().find(|trouble| Arc::ptr_eq(&trouble.reason, reason));
+        match known {
+            Some(trouble) => trouble.count += 1,
+            None => self.troubles.push(Trouble {
+                counter_id,
+                instance: Arc::clone(instance),
+                reason: Arc::clone(reason),
+                count: 1,
+            }),
+        }
+    }
+
     /// The row of this place again, to set what is known only later (a total).
     ///
     /// # Panics
@@ -261,6 +298,11 @@ impl Rows {
         &self.troubles
     }
 
+    /// Whether a counter has no value because its provider never gave one (a counter by reference).
+    pub(crate) fn has_no_data(&self, row: usize, id: u32) -> bool {
+        self.column(id).is_some_and(|column| self.values(row)[column].status == Status::NO_DATA)
+    }
+
     /// The value of a counter as a raw data block holds it: of a companion, the part of its counter's raw value that it
     /// stands for; `None` where it cannot be read now.
     pub fn block_value(&self, row: usize, id: u32) -> Option<u64> {
@@ -268,7 +310,8 @@ impl Rows {
             let raw = self.values(row)[column];
             raw.status.is_good().then_some(raw)
         };
-        if let Some(column) = self.column(id) {
+        // What is a companion as well is told as the owner's raw value has it, so that the two fit.
+        if let Some(column) = self.column(id).filter(|_| self.shared.binary_search(&id).is_err()) {
             return good(column).map(|raw| raw.first as u64);
         }
         (0..self.width()).find_map(|column| {

@@ -37,6 +37,7 @@ fn disk() -> CounterSetInfo {
         instances_help: "".into(),
         instance_type: InstanceType::Multiple,
         detail_level: 100,
+        is_per_process: false,
         counters: vec![reads, bytes, base],
     }
 }

@@ -10,6 +10,7 @@ pub mod conformance;
 mod file;
 mod kernel;
 mod memory;
+pub mod mmv;
 mod network;
 mod online;
 mod ordered;

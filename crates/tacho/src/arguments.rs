@@ -4,6 +4,7 @@ mod cpi;
 mod interval;
 mod list;
 mod live;
+mod manifest;
 mod query;
 mod record;
 mod usage;
@@ -21,6 +22,7 @@ pub(crate) use cpi::{CpiArguments, CpiFormat};
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
+pub(crate) use manifest::{CodeOutput, ManifestAction, ManifestArguments};
 pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
 pub(crate) use usage::parse;
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Relog(RelogArguments),
     Check(CheckArguments),
     Cpi(CpiArguments),
+    Manifest(ManifestArguments),
 }
 
 /// Last, average, minimum, maximum and percentiles of every counter. Averages are made from raw values by each counter

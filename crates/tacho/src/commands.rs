@@ -4,6 +4,7 @@ mod append;
 pub(crate) mod check;
 pub(crate) mod cpi;
 pub(crate) mod list;
+pub(crate) mod manifest;
 pub(crate) mod overview;
 pub(crate) mod query;
 pub(crate) mod record;

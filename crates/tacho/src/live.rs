@@ -9,7 +9,7 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
 use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Stop};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
-use tachograph_perflib::{Clock, Registry};
+use tachograph_perflib::Registry;
 use tachograph_system::Roots;
 
 use crate::failure::{Failure, say};
@@ -89,11 +89,11 @@ pub(crate) fn all_of(set: &CounterSetInfo) -> String {
     format!(r"\{}{}\*", set.name, if set.has_instances() { "(*)" } else { "" })
 }
 
-/// The path without the name of this machine; an error where it names another one.
+/// What a path means on this machine, without its name; an error where it names another one.
 pub(crate) fn here(registry: &Registry, path: PathPattern) -> Result<PathPattern, Failure> {
-    let Some(machine) = &path.path().machine else { return Ok(path) };
+    let Some(machine) = &path.path().machine else { return Ok(registry.path_here(&path)) };
     check_machine(registry, &format!(r"\\{machine}"))?;
-    Ok(CounterPath { machine: None, ..path.path().clone() }.into())
+    Ok(registry.path_here(&CounterPath { machine: None, ..path.path().clone() }.into()))
 }
 
 /// A live source and what belongs to it.
@@ -106,17 +106,7 @@ pub(crate) struct Live {
 
 /// All counter sets of this machine.
 pub(crate) fn this_machine() -> Result<Arc<Registry>, Failure> {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let mut registry = Registry::new(name, Clock::of_this_machine());
-    let roots = Roots::of_this_machine();
-    let mut providers = tachograph_system::providers(&roots);
-    // Why a machine has no such counters is told to those who ask for them.
-    providers.extend(tachograph_cpi::counters::provider(&roots).ok());
-    for provider in providers {
-        let set = Arc::clone(&provider.info().name);
-        registry.register(provider).map_err(|code| Failure::work(format!(r"'\{set}': {code}")))?;
-    }
-    Ok(Arc::new(registry))
+    tachograph_machine::registry().map(Arc::new).map_err(Failure::work)
 }
 
 /// A source of what the paths select. Paths that select nothing are named on standard error; an error when that holds
@@ -131,11 +121,35 @@ pub(crate) fn open(
     options.boot_time = tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default();
     let (source, selection) = LiveSource::open(registry, paths, options).map_err(Failure::work)?;
     let lines = complaints(&selection);
+    // Where something is missing, what cannot be read may be the cause.
+    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set(set));
+    say_notices(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
+    say_unpublished(registry, paths);
     if !paths.is_empty() && lines.len() == paths.len() {
         return Err(Failure::usages(lines));
     }
     lines.iter().for_each(say);
     Ok(Live { report: source.report(), source, zone })
+}
+
+/// Says what there is to tell of sets that programs publish, as far as it is about what is wanted: a set, or nothing where
+/// it is about a folder or a file.
+pub(crate) fn say_notices(registry: &Registry, is_wanted: impl Fn(Option<&str>) -> bool) {
+    let notices: Vec<_> = registry.notices().iter().filter(|notice| is_wanted(notice.set())).collect();
+    say_some(&notices, "other notices of published counter sets", ToString::to_string);
+}
+
+/// Says of which sets values come only when a program publishes them.
+fn say_unpublished(registry: &Registry, paths: &[PathPattern]) {
+    for info in registry.counter_sets() {
+        if registry.is_published(info.guid)
+            && paths.iter().any(|path| path.matches_set(&info.name) && path.set().is_literal())
+            && registry.publishers(info.guid).is_empty()
+        {
+            let name = &info.name;
+            say(format_args!("no program publishes '{name}' now; its values come when one does"));
+        }
+    }
 }
 
 /// What to say of paths that are not on this machine.
@@ -176,7 +190,7 @@ fn known_counter(
 
 /// The zone of this machine with the bias of now (minutes to add to local time to get UTC) and no daylight rule: local
 /// times of a recording rise always.
-fn zone_of_now() -> TimeZone {
+pub(crate) fn zone_of_now() -> TimeZone {
     let now = Zoned::now();
     let name = now.time_zone().iana_name().unwrap_or("local time");
     TimeZone::fixed(name, -(now.offset().seconds() / 60))

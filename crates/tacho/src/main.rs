@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Some(Command::Relog(relog)) => commands::relog::run(&relog),
         Some(Command::Check(check)) => commands::check::run(&check),
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
+        Some(Command::Manifest(manifest)) => commands::manifest::run(&manifest),
     };
     match outcome {
         Ok(status) => status,

@@ -7,14 +7,30 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of ours, lowest floor first, with the crates of ours that it may use.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("tachograph-counters", &[]),
-    ("tachograph-perflib", &["tachograph-counters"]),
+    ("tachograph-shm", &[]),
+    ("tachograph-publish-derive", &[]),
+    ("tachograph-publish", &["tachograph-counters", "tachograph-shm", "tachograph-publish-derive"]),
+    ("tachograph-perflib", &["tachograph-counters", "tachograph-shm"]),
     ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-cpi", &["tachograph-counters", "tachograph-perflib", "tachograph-system"]),
-    ("tachograph-capi", &["tachograph-cpi"]),
+    ("tachograph-machine", &["tachograph-cpi", "tachograph-perflib", "tachograph-system"]),
     ("tachograph-logs", &["tachograph-counters"]),
     ("tachograph-flow", &["tachograph-counters", "tachograph-perflib", "tachograph-logs"]),
+    ("tachograph-pdh", &["tachograph-counters", "tachograph-perflib", "tachograph-logs", "tachograph-flow"]),
+    (
+        "tachograph-capi",
+        &[
+            "tachograph-counters",
+            "tachograph-cpi",
+            "tachograph-machine",
+            "tachograph-pdh",
+            "tachograph-perflib",
+            "tachograph-publish",
+            "tachograph-shm",
+        ],
+    ),
     (
         "tachograph",
         &[
@@ -24,14 +40,21 @@ const ARROWS: [(&str, &[&str]); 8] = [
             "tachograph-cpi",
             "tachograph-logs",
             "tachograph-flow",
+            "tachograph-machine",
+            "tachograph-publish",
         ],
     ),
 ];
 
 /// All that each of them takes from elsewhere (tests apart).
-const FROM_ELSEWHERE: [(&str, &[&str]); 8] = [
+const FROM_ELSEWHERE: [(&str, &[&str]); 13] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
-    ("tachograph-perflib", &["rustix", "uuid", "zerocopy"]),
+    ("tachograph-shm", &["libc", "loom"]),
+    ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
+    ("tachograph-publish", &[]),
+    ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
+    ("tachograph-machine", &["rustix"]),
+    ("tachograph-pdh", &["jiff"]),
     ("tachograph-system", &["rustix"]),
     ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),

@@ -106,7 +106,7 @@ impl Program {
     /// The program, to be run in an environment that has nothing of ours.
     pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(self.folder.path().join("program"));
-        command.args(arguments).env_remove("TACHO_CPI_TRACE");
+        command.args(arguments).env_remove("TACHO_CPI_TRACE").env_remove("TACHO_RUNTIME_DIR");
         command
     }
 }

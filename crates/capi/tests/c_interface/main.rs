@@ -1,10 +1,14 @@
 //! The C interface as C programs see it: compiled with the compilers of this machine, linked both ways, run.
 
 mod compiler;
+mod examples;
 mod golden;
 mod header;
 mod install;
 mod library;
 mod page;
+mod perflib;
 mod programs;
 mod sample;
+mod sets;
+mod windows;

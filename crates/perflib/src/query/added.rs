@@ -29,7 +29,8 @@ pub(super) struct Added {
 
 impl Added {
     pub(super) fn new(set: usize, info: &CounterSetInfo, identifier: &Identifier) -> Self {
-        let filter = if info.has_instances() {
+        let has_instances = info.instance_type.has_instances();
+        let filter = if has_instances {
             InstanceFilter::new(&identifier.name, identifier.instance_id)
         } else {
             InstanceFilter::everything()
@@ -45,7 +46,7 @@ impl Added {
             instance_id: identifier.instance_id,
             counter_id: identifier.counter_id,
             filter,
-            has_wildcard: info.has_instances() && !Pattern::new(&identifier.name).is_literal(),
+            has_wildcard: has_instances && !Pattern::new(&identifier.name).is_literal(),
             is_path: false,
             ids,
         }
@@ -87,6 +88,11 @@ impl Added {
     /// The counters that the result holds, all of which are to be read for it.
     pub(super) fn result_ids(&self) -> &[u32] {
         &self.ids
+    }
+
+    /// Whether it means the one instance of a set without instance names.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.name.is_empty()
     }
 
     pub(super) fn takes(&self, instance: &InstanceKey) -> bool {

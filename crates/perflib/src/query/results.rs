@@ -20,15 +20,30 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
     block.finish().map_err(|error| error.code())
 }
 
+/// The row that a name without wildcards means. Of a set of which each process is an instance, an empty name means the only
+/// one.
+fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
+    if added.is_nameless() && rows.info().is_per_process {
+        return match rows.instances().len() {
+            0 => Err(ErrorCode::INSTANCE_NOT_FOUND),
+            1 => Ok(0),
+            _ => Err(ErrorCode::INVALID_REGISTRATION),
+        };
+    }
+    added.row(rows.instances()).ok_or(ErrorCode::INSTANCE_NOT_FOUND)
+}
+
 /// One result. What fits the identifier: wildcards in the name give the kinds for several instances, also where none or
 /// one is there.
 fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
     let ids = added.result_ids();
     if !added.has_wildcard() {
-        let Some(row) = added.row(rows.instances()) else {
-            return block.error(ErrorCode::INSTANCE_NOT_FOUND);
+        let row = match row_of(added, rows) {
+            Ok(row) => row,
+            Err(code) => return block.error(code),
         };
         return match added.counter_id() {
+            Some(id) if rows.has_no_data(row, id) => block.error(ErrorCode::NO_DATA),
             Some(id) => block.single_counter(rows.block_value(row, id)),
             None => {
                 let values: Vec<_> = ids.iter().map(|&id| rows.block_value(row, id)).collect();

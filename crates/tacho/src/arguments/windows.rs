@@ -26,7 +26,7 @@ pub(crate) enum Takes {
 
 /// The options of typeperf, relog and logman that this command has, those of the old cpi, and ours that are no single
 /// letters. Letters are clap's own; they stand here for settings files.
-const OPTIONS: [WindowsOption; 26] = [
+const OPTIONS: [WindowsOption; 27] = [
     WindowsOption("a", "append", Takes::Usual),
     WindowsOption("b", "begin", Takes::Usual),
     WindowsOption("c", "counter", Takes::Usual),
@@ -42,6 +42,7 @@ const OPTIONS: [WindowsOption; 26] = [
     WindowsOption("noai", "no-utilization", Takes::Usual),
     WindowsOption("o", "output", Takes::Usual),
     WindowsOption("ow", "yes", Takes::Usual),
+    WindowsOption("prefix", "prefix", Takes::Usual),
     WindowsOption("q", "query", Takes::Operand),
     WindowsOption("qx", "query-instances", Takes::Operand),
     WindowsOption("rf", "duration", Takes::Usual),

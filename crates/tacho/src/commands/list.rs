@@ -77,7 +77,13 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
         || {
             let known = match registry.take() {
                 Some(known) => known,
-                None => live::this_machine()?,
+                None => {
+                    let known = live::this_machine()?;
+                    let is_of_words = |set: &str| arguments.what.iter().any(|word| machine::is_of(word, set));
+                    let is_everything = arguments.what.is_empty();
+                    live::say_notices(&known, |set| is_everything || set.is_some_and(is_of_words));
+                    known
+                }
             };
             Ok(Arc::clone(registry.insert(known)))
         },

@@ -24,6 +24,7 @@ mod machines;
 mod made;
 #[path = "../../../flow/benches/made/mod.rs"]
 mod made_log;
+mod manifest;
 mod merged;
 mod options;
 mod output;

@@ -14,6 +14,7 @@ fn set(counters: Vec<CounterInfo>) -> CounterSetInfo {
         instances_help: "".into(),
         instance_type: InstanceType::Multiple,
         detail_level: 100,
+        is_per_process: false,
         counters,
     }
 }

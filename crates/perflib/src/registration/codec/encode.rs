@@ -36,7 +36,7 @@ const ENGLISH: u32 = 9;
 /// # let info = CounterSetInfo {
 /// #     guid: Guid::from_u128(1), provider_guid: Guid::from_u128(2), provider_name: "Tachograph".into(),
 /// #     name: "Memory".into(), help: "".into(), instances_help: "".into(), instance_type: InstanceType::Single,
-/// #     detail_level: 100, counters: vec![CounterInfo::new(1, "Available Bytes", CounterType::LARGE_RAWCOUNT)],
+/// #     detail_level: 100, is_per_process: false, counters: vec![CounterInfo::new(1, "Available Bytes", CounterType::LARGE_RAWCOUNT)],
 /// # };
 ///
 /// let mut bytes = Vec::new();

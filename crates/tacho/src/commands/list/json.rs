@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::Counter;
 use tachograph_flow::UnionScan;
 use tachograph_flow::logs::LogReport;
+use tachograph_perflib::published::Publisher;
 use tachograph_perflib::registration::CounterInfo;
 
 use super::machine::{ChosenSet, unit_of};
@@ -38,7 +39,20 @@ pub(super) struct MachineSet<'a> {
     has_instances: bool,
     instances_help: Option<&'a str>,
     instances: Option<Vec<&'a str>>,
+    /// Only of sets that programs publish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    publishers: Option<Vec<JsonPublisher<'a>>>,
     counters: Vec<MachineCounter<'a>>,
+}
+
+/// A process that publishes a set.
+#[derive(Serialize)]
+struct JsonPublisher<'a> {
+    program: &'a str,
+    process: u64,
+    user: u32,
+    since: String,
+    instance_count: usize,
 }
 
 /// One counter of this machine.
@@ -74,6 +88,16 @@ impl<'a> MachineSet<'a> {
             instances: set
                 .instances()
                 .map(|instances| instances.iter().map(|instance| instance.label()).collect()),
+            publishers: set.publishers().map(|publishers| {
+                let publisher = |(publisher, began): (&'a Publisher, Moment)| JsonPublisher {
+                    program: &publisher.program,
+                    process: publisher.process,
+                    user: publisher.user,
+                    since: began.rfc3339(),
+                    instance_count: publisher.instances,
+                };
+                publishers.map(publisher).collect()
+            }),
             counters: set.counters().map(counter).collect(),
         }
     }

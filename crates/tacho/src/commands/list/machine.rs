@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instances;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
-use tachograph_perflib::{Numbering, Registry};
+use tachograph_perflib::published::Publisher;
+use tachograph_perflib::{Moments, Numbering, Registry};
 use unicode_width::UnicodeWidthStr;
 
-use super::Form;
+use super::{Form, local};
 use crate::failure::{Failure, say};
 use crate::live;
-use crate::table::{line, push_padded, push_wrapped, visible};
+use crate::table::{counted, line, push_padded, push_wrapped, visible};
 
 /// A counter set of this machine, or the part of it that a path takes.
 pub(super) struct ChosenSet {
@@ -25,6 +27,19 @@ pub(super) struct ChosenSet {
     instances: Option<Instances>,
     /// Whether a path took it, so that only paths are of interest.
     is_of_path: bool,
+    /// The processes that publish it, of a set that programs publish.
+    publishers: Option<Vec<Publisher>>,
+    /// When they were looked at.
+    at: Moments,
+}
+
+/// Whether a word on the command line may be about a set of this name.
+pub(super) fn is_of(word: &std::path::Path, set: &str) -> bool {
+    let word = word.to_string_lossy();
+    match PathPattern::parse(&word) {
+        Ok(path) => path.matches_set(set),
+        Err(_) => Pattern::new(word.trim_start_matches(['\\', '/'])).matches(set),
+    }
 }
 
 /// All counter sets, sorted by name.
@@ -63,6 +78,8 @@ fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec
         if let Some(meant) = path_of(registry, name) {
             return Err(Failure::usage(meant));
         }
+        // What cannot be read may be what was meant.
+        live::say_notices(registry, |set| set.is_none());
         let near = closest(name, registry.counter_sets().map(|info| &*info.name));
         return Err(Failure::usage(match near {
             Some(near) => {
@@ -140,6 +157,8 @@ impl ChosenSet {
             counters: (0..info.counters.len()).filter(is_shown).collect(),
             instances: None,
             is_of_path: false,
+            publishers: registry.is_published(info.guid).then(|| registry.publishers(info.guid)),
+            at: registry.clock().now(),
         }
     }
 
@@ -165,6 +184,18 @@ impl ChosenSet {
 
     pub(super) fn counters(&self) -> impl Iterator<Item = &CounterInfo> {
         self.counters.iter().map(|&place| &self.info.counters[place])
+    }
+
+    /// The processes that publish it, each with the time at which it began; nothing for a set of the machine.
+    pub(super) fn publishers(&self) -> Option<impl Iterator<Item = (&Publisher, Moment)>> {
+        let bias_minutes = live::zone_of_now().bias_minutes;
+        let began = move |publisher: &Publisher| {
+            let units = i64::try_from(publisher.started_ns / 100).unwrap_or(i64::MAX);
+            let age = self.at.ticks.saturating_sub(units).max(0);
+            Moment { utc: FileTime(self.at.wall.0.saturating_sub(age)), bias_minutes }
+        };
+        let publishers = self.publishers.as_ref()?;
+        Some(publishers.iter().map(move |publisher| (publisher, began(publisher))))
     }
 
     pub(super) fn instances(&self) -> Option<&Instances> {
@@ -196,18 +227,29 @@ pub(super) fn unit_of(counter: &CounterInfo) -> String {
     }
 }
 
-/// A line for each counter set; where the terminal is narrow, more.
+/// A line for each counter set, those of the machine before those of programs; where the terminal is narrow, more.
 pub(super) fn overview(sets: &[ChosenSet], width: usize) -> String {
+    let of_machine: Vec<_> = sets.iter().filter(|set| set.publishers.is_none()).collect();
+    let of_programs: Vec<_> = sets.iter().filter(|set| set.publishers.is_some()).collect();
+    let mut text = overview_of(&of_machine, "counter set", width);
+    if !of_programs.is_empty() {
+        text.push('\n');
+        text += &overview_of(&of_programs, "published by programs", width);
+    }
+    text
+}
+
+fn overview_of(sets: &[&ChosenSet], title: &str, width: usize) -> String {
     let rows = sets.iter().map(|set| {
         let instances = if set.info.has_instances() { "yes" } else { "-" };
         [
             visible(&set.info.name).into_owned(),
             instances.to_owned(),
             set.counters.len().to_string(),
-            set.info.help.to_string(),
+            visible(&set.info.help).into_owned(),
         ]
     });
-    let header = ["counter set", "instances", "counters", ""].map(str::to_owned);
+    let header = [title, "instances", "counters", ""].map(str::to_owned);
     columns(std::iter::once(header).chain(rows).collect(), 2, width)
 }
 
@@ -228,7 +270,14 @@ pub(super) fn description(sets: &[ChosenSet], is_verbose: bool, width: usize) ->
 fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
     let info = &set.info;
     let mut text = line(format_args!(r"\\{}\{}", set.machine, info.name));
-    push_wrapped(&mut text, "  ", &info.help, width);
+    push_wrapped(&mut text, "  ", &visible(&info.help), width);
+    if let Some(publishers) = set.publishers() {
+        let lines: Vec<_> = publishers.map(|(publisher, began)| publisher_line(publisher, began)).collect();
+        if lines.is_empty() {
+            text += &line("  published by: no program now");
+        }
+        lines.iter().for_each(|one| text += &line(one));
+    }
     if let Some(instances) = &set.instances {
         let names: Vec<_> = instances.iter().map(|instance| instance.label()).collect();
         let names = if names.is_empty() { "none now".to_owned() } else { names.join(" | ") };
@@ -259,6 +308,15 @@ fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
         [format!("  {}", visible(&counter.name)), unit_of(counter), visible(&counter.help).into_owned()]
     });
     text + &columns(rows.collect(), usize::MAX, width)
+}
+
+/// A process that publishes a set, in a line.
+fn publisher_line(publisher: &Publisher, began: Moment) -> String {
+    let Publisher { process, program, user, instances, .. } = publisher;
+    let instances = counted(*instances as u64, "instance", "instances");
+    let since = local(began);
+    let since = since.get(..19).unwrap_or(&since);
+    format!("  published by: {program} (process {process}, uid {user}) since {since}, {instances}")
 }
 
 /// Rows with their columns under each other; that of this number is set to the right, and the last one is wrapped.

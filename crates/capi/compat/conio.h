@@ -1,0 +1,27 @@
+/*
+ * conio.h: the keyboard, as far as samples wait for a key. Part of the compatibility folder.
+ */
+#ifndef TACHO_COMPAT_CONIO_H
+#define TACHO_COMPAT_CONIO_H
+
+#include <stdio.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+/* The next character of standard input. A terminal hands it out with the end of its line. */
+static inline int _getch(void)
+{
+    return getchar();
+}
+
+/* Whether standard input has something to read. */
+static inline int _kbhit(void)
+{
+    struct timeval now = {0, 0};
+    fd_set files;
+    FD_ZERO(&files);
+    FD_SET(STDIN_FILENO, &files);
+    return select(STDIN_FILENO + 1, &files, NULL, NULL, &now) > 0;
+}
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * strsafe.h: copies and prints that are told how much room there is. Part of the compatibility folder.
+ *
+ * StringCch... count characters. What does not fit is cut and ended, with STRSAFE_E_INSUFFICIENT_BUFFER.
+ */
+#ifndef TACHO_COMPAT_STRSAFE_H
+#define TACHO_COMPAT_STRSAFE_H
+
+#include <windows.h>
+
+#define STRSAFE_MAX_CCH 2147483647
+#define STRSAFE_E_INSUFFICIENT_BUFFER ((HRESULT)0x8007007A)
+#define STRSAFE_E_INVALID_PARAMETER ((HRESULT)0x80070057)
+#define STRSAFE_E_END_OF_FILE ((HRESULT)0x80070026)
+
+static inline HRESULT StringCchLengthW(const WCHAR *text, size_t most, size_t *length)
+{
+    const size_t found = text && most && most <= STRSAFE_MAX_CCH ? tacho_compat_wcsnlen(text, most) : most;
+    if (length) {
+        *length = found < most ? found : 0;
+    }
+    return found < most ? S_OK : STRSAFE_E_INVALID_PARAMETER;
+}
+
+static inline HRESULT tacho_compat_safe_put(WCHAR *to, size_t size, size_t used, const WCHAR *from, size_t most)
+{
+    size_t i;
+    if (!to || size == 0 || size > STRSAFE_MAX_CCH || used >= size) {
+        return STRSAFE_E_INVALID_PARAMETER;
+    }
+    for (i = 0; from && i < most && from[i] && used + 1 < size; i++) {
+        to[used++] = from[i];
+    }
+    to[used] = 0;
+    return from && i < most && from[i] ? STRSAFE_E_INSUFFICIENT_BUFFER : S_OK;
+}
+
+static inline HRESULT StringCchCopyW(WCHAR *to, size_t size, const WCHAR *from)
+{
+    return tacho_compat_safe_put(to, size, 0, from, STRSAFE_MAX_CCH);
+}
+
+static inline HRESULT StringCchCopyNW(WCHAR *to, size_t size, const WCHAR *from, size_t most)
+{
+    return tacho_compat_safe_put(to, size, 0, from, most);
+}
+
+static inline HRESULT StringCchCatW(WCHAR *to, size_t size, const WCHAR *from)
+{
+    return tacho_compat_safe_put(to, size, to ? tacho_compat_wcsnlen(to, size) : 0, from, STRSAFE_MAX_CCH);
+}
+
+static inline HRESULT StringCchVPrintfW(WCHAR *to, size_t size, const WCHAR *text, va_list list)
+{
+    int length;
+    if (!to || size == 0 || size > STRSAFE_MAX_CCH || !text) {
+        return STRSAFE_E_INVALID_PARAMETER;
+    }
+    length = tacho_compat_vsnwprintf(to, size, text, list);
+    return length < 0 ? STRSAFE_E_INVALID_PARAMETER
+                      : (size_t)length < size ? S_OK : STRSAFE_E_INSUFFICIENT_BUFFER;
+}
+
+static inline HRESULT StringCchPrintfW(WCHAR *to, size_t size, const WCHAR *text, ...)
+{
+    HRESULT result;
+    va_list list;
+    va_start(list, text);
+    result = StringCchVPrintfW(to, size, text, list);
+    va_end(list);
+    return result;
+}
+
+static inline HRESULT StringCchCopyA(char *to, size_t size, const char *from)
+{
+    size_t i;
+    if (!to || size == 0 || size > STRSAFE_MAX_CCH) {
+        return STRSAFE_E_INVALID_PARAMETER;
+    }
+    for (i = 0; from && from[i] && i + 1 < size; i++) {
+        to[i] = from[i];
+    }
+    to[i] = 0;
+    return from && from[i] ? STRSAFE_E_INSUFFICIENT_BUFFER : S_OK;
+}
+
+static inline HRESULT StringCchCatA(char *to, size_t size, const char *from)
+{
+    size_t used = 0;
+    while (to && used < size && to[used]) {
+        used++;
+    }
+    return to && used < size ? StringCchCopyA(to + used, size - used, from) : STRSAFE_E_INVALID_PARAMETER;
+}
+
+static inline HRESULT StringCchPrintfA(char *to, size_t size, const char *text, ...)
+{
+    int length;
+    va_list list;
+    if (!to || size == 0 || size > STRSAFE_MAX_CCH || !text) {
+        return STRSAFE_E_INVALID_PARAMETER;
+    }
+    va_start(list, text);
+    length = tacho_compat_vsnprintf(to, size, text, list);
+    va_end(list);
+    return length < 0 ? STRSAFE_E_INVALID_PARAMETER
+                      : (size_t)length < size ? S_OK : STRSAFE_E_INSUFFICIENT_BUFFER;
+}
+
+#ifdef UNICODE
+#define StringCchLength StringCchLengthW
+#define StringCchCopy StringCchCopyW
+#define StringCchCopyN StringCchCopyNW
+#define StringCchCat StringCchCatW
+#define StringCchPrintf StringCchPrintfW
+#else
+#define StringCchCopy StringCchCopyA
+#define StringCchCat StringCchCatA
+#define StringCchPrintf StringCchPrintfA
+#endif
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * tacho_event.h: events of Windows on Linux' eventfd, as PdhCollectQueryDataEx takes them.
+ *
+ * windows.h includes it. A HANDLE of an event is a number: the file's number * 4, with bit 1 for manual reset and
+ * bit 0 set. Events belong to the process; they have no names.
+ */
+#ifndef TACHO_COMPAT_EVENT_H
+#define TACHO_COMPAT_EVENT_H
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/times.h>
+#include <unistd.h>
+
+#include "tachograph/types.h"
+
+#ifndef INFINITE
+#define INFINITE 0xFFFFFFFF
+#endif
+#ifndef WAIT_OBJECT_0
+#define WAIT_OBJECT_0 ((DWORD)0)
+#endif
+#ifndef WAIT_TIMEOUT
+#define WAIT_TIMEOUT ((DWORD)258)
+#endif
+#ifndef WAIT_FAILED
+#define WAIT_FAILED ((DWORD)0xFFFFFFFF)
+#endif
+
+static inline int tacho_compat_is_event(HANDLE event)
+{
+    return ((uintptr_t)event & 1) != 0;
+}
+
+static inline int tacho_compat_event_file(HANDLE event)
+{
+    return (int)((uintptr_t)event >> 2);
+}
+
+/* Takes what was set away; FALSE where nothing was set. */
+static inline BOOL tacho_compat_take(HANDLE event)
+{
+    uint64_t count;
+    return read(tacho_compat_event_file(event), &count, sizeof count) == (ssize_t)sizeof count;
+}
+
+/* Sets an event, until a wait (without manual reset) or ResetEvent takes that away. */
+static inline BOOL SetEvent(HANDLE event)
+{
+    const uint64_t one = 1;
+    if (!tacho_compat_is_event(event)) {
+        return FALSE;
+    }
+    return write(tacho_compat_event_file(event), &one, sizeof one) == (ssize_t)sizeof one || errno == EAGAIN;
+}
+
+static inline BOOL ResetEvent(HANDLE event)
+{
+    return tacho_compat_is_event(event) && (tacho_compat_take(event) || errno == EAGAIN);
+}
+
+/* Makes an event; null on error, and for a name, which no event has here. */
+static inline HANDLE CreateEventA(void *attributes, BOOL manual, BOOL is_set, LPCSTR name)
+{
+    int file;
+    (void)attributes;
+    if (name) {
+        return NULL;
+    }
+    file = eventfd(is_set ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return file < 0 ? NULL : (HANDLE)((uintptr_t)file << 2 | (manual ? 2 : 0) | 1);
+}
+
+static inline HANDLE CreateEventW(void *attributes, BOOL manual, BOOL is_set, LPCWSTR name)
+{
+    return name ? NULL : CreateEventA(attributes, manual, is_set, NULL);
+}
+
+#ifdef UNICODE
+#define CreateEvent CreateEventW
+#else
+#define CreateEvent CreateEventA
+#endif
+
+/* Waits until an event is set, so many milliseconds at most. */
+static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
+{
+    const clock_t start = times(NULL);
+    const long in_second = sysconf(_SC_CLK_TCK);
+    struct pollfd file;
+    DWORD left = milliseconds;
+    if (!tacho_compat_is_event(event)) {
+        return WAIT_FAILED;
+    }
+    file.fd = tacho_compat_event_file(event);
+    file.events = POLLIN;
+    for (;;) {
+        const int is_infinite = milliseconds == INFINITE;
+        const int found = poll(&file, 1, is_infinite ? -1 : left > 0x7FFFFFFF ? 0x7FFFFFFF : (int)left);
+        if (found < 0 && errno != EINTR) {
+            return WAIT_FAILED;
+        }
+        if (found > 0) {
+            if (file.revents & (POLLNVAL | POLLERR)) {
+                return WAIT_FAILED;
+            }
+            if (((uintptr_t)event & 2) || tacho_compat_take(event)) {
+                return WAIT_OBJECT_0;
+            }
+            /* Another thread was first. */
+        }
+        if (!is_infinite) {
+            const unsigned long long passed =
+                (unsigned long long)(times(NULL) - start) * 1000 / (unsigned long long)in_second;
+            if ((found == 0 && left <= 0x7FFFFFFF) || passed >= milliseconds) {
+                return WAIT_TIMEOUT;
+            }
+            left = milliseconds - (DWORD)passed;
+        }
+    }
+}
+
+/* Ends an event. */
+static inline BOOL CloseHandle(HANDLE event)
+{
+    return tacho_compat_is_event(event) && close(tacho_compat_event_file(event)) == 0;
+}
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * winbase.h: calls of Windows on Linux: environment, time, memory, errors. Part of the compatibility folder.
+ */
+#ifndef TACHO_COMPAT_WINBASE_H
+#define TACHO_COMPAT_WINBASE_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
+#include <winnt.h>
+
+/* ---- Environment ---- */
+
+/* Copies a text with its final zero and returns its length; where it does not fit, the room that it takes. */
+static inline DWORD tacho_compat_copy(const char *text, char *buffer, DWORD size)
+{
+    const size_t length = strlen(text);
+    if (length >= UINT32_MAX) {
+        return 0;
+    }
+    if (length >= size) {
+        return (DWORD)length + 1;
+    }
+    memcpy(buffer, text, length + 1);
+    return (DWORD)length;
+}
+
+/* The value of an environment variable; 0 where there is none. */
+static inline DWORD GetEnvironmentVariable(const char *name, char *buffer, DWORD size)
+{
+    const char *value = getenv(name);
+    return value ? tacho_compat_copy(value, buffer, size) : 0;
+}
+
+/* The working directory; 0 on error. */
+static inline DWORD GetCurrentDirectory(DWORD size, char *buffer)
+{
+    char path[4096];
+    return getcwd(path, sizeof path) ? tacho_compat_copy(path, buffer, size) : 0;
+}
+
+/* ---- Errors: the code that the library keeps for each thread ---- */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+DWORD TachoGetLastError(void);
+void TachoSetLastError(DWORD code);
+#ifdef __cplusplus
+}
+#endif
+
+static inline DWORD GetLastError(void)
+{
+    return TachoGetLastError();
+}
+
+static inline void SetLastError(DWORD code)
+{
+    TachoSetLastError(code);
+}
+
+/* ---- Time ---- */
+
+#define INFINITE 0xFFFFFFFF
+
+/*
+ * Sleeps for so many milliseconds, signals or not. By select, which Linux has count down what is left, and
+ * which strict C modes (-std=c99) do not hide as they do nanosleep.
+ */
+static inline void Sleep(DWORD milliseconds)
+{
+    struct timeval left;
+    left.tv_sec = (time_t)(milliseconds / 1000);
+    left.tv_usec = (suseconds_t)(milliseconds % 1000 * 1000);
+    while (select(0, NULL, NULL, NULL, &left) != 0 && errno == EINTR) {
+    }
+}
+
+/* clock_gettime under a name of our own: strict C modes hide it, and struct timespec with it. */
+struct tacho_compat_time {
+    long seconds;
+    long nanoseconds;
+};
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+int tacho_compat_clock(int clock, struct tacho_compat_time *time) __asm__("clock_gettime");
+
+/* A clock of Linux in units of 100 ns. */
+static inline LONGLONG tacho_compat_units(int clock)
+{
+    struct tacho_compat_time now = {0, 0};
+    (void)tacho_compat_clock(clock, &now);
+    return now.seconds * 10000000LL + now.nanoseconds / 100;
+}
+
+/* CLOCK_BOOTTIME, which is the clock of PerfTimeStamp. */
+#define TACHO_COMPAT_BOOT_CLOCK 7
+
+/* Units of the performance counter in a second. */
+static inline BOOL QueryPerformanceFrequency(LARGE_INTEGER *frequency)
+{
+    frequency->QuadPart = 10000000;
+    return TRUE;
+}
+
+/* The performance counter: 100 ns since the machine was started. */
+static inline BOOL QueryPerformanceCounter(LARGE_INTEGER *count)
+{
+    count->QuadPart = tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK);
+    return TRUE;
+}
+
+/* Milliseconds since the machine was started. */
+static inline ULONGLONG GetTickCount64(void)
+{
+    return (ULONGLONG)tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK) / 10000;
+}
+
+static inline DWORD GetTickCount(void)
+{
+    return (DWORD)GetTickCount64();
+}
+
+/* 100 ns from 1601 to 1970. */
+#define TACHO_COMPAT_EPOCH 116444736000000000LL
+
+/* 100 ns since 1601, UTC. */
+static inline void GetSystemTimeAsFileTime(LPFILETIME time)
+{
+    const ULONGLONG now = (ULONGLONG)(tacho_compat_units(0) + TACHO_COMPAT_EPOCH);
+    time->dwLowDateTime = (DWORD)now;
+    time->dwHighDateTime = (DWORD)(now >> 32);
+}
+
+#define GetSystemTimePreciseAsFileTime(time) GetSystemTimeAsFileTime(time)
+
+/* The calendar's date of a time; FALSE for times beyond Windows' range. Years of 400 years repeat. */
+static inline BOOL FileTimeToSystemTime(const FILETIME *file_time, LPSYSTEMTIME time)
+{
+    const ULONGLONG units = ((ULONGLONG)file_time->dwHighDateTime << 32) | file_time->dwLowDateTime;
+    const ULONGLONG milliseconds = units / 10000;
+    const unsigned in_day = (unsigned)(milliseconds % 86400000);
+    /* Days since 1 March 1600: then a leap day is the last of its year. */
+    const unsigned long days = (unsigned long)(milliseconds / 86400000) + 306;
+    const unsigned long era = days / 146097, of_era = days % 146097;
+    const unsigned long year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const unsigned long of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const unsigned long from_march = (5 * of_year + 2) / 153;
+    const unsigned long month = from_march < 10 ? from_march + 3 : from_march - 9;
+
+    if (units >> 63) {
+        return FALSE;
+    }
+    time->wYear = (WORD)(1600 + era * 400 + year_of_era + (month <= 2));
+    time->wMonth = (WORD)month;
+    time->wDay = (WORD)(of_year - (153 * from_march + 2) / 5 + 1);
+    /* 1601 began with a Monday. */
+    time->wDayOfWeek = (WORD)((milliseconds / 86400000 + 1) % 7);
+    time->wHour = (WORD)(in_day / 3600000);
+    time->wMinute = (WORD)(in_day / 60000 % 60);
+    time->wSecond = (WORD)(in_day / 1000 % 60);
+    time->wMilliseconds = (WORD)(in_day % 1000);
+    return TRUE;
+}
+
+static inline void GetSystemTime(LPSYSTEMTIME time)
+{
+    FILETIME now;
+    GetSystemTimeAsFileTime(&now);
+    (void)FileTimeToSystemTime(&now, time);
+}
+
+/* -1, 0 or 1. */
+static inline LONG CompareFileTime(const FILETIME *a, const FILETIME *b)
+{
+    const ULONGLONG first = ((ULONGLONG)a->dwHighDateTime << 32) | a->dwLowDateTime;
+    const ULONGLONG second = ((ULONGLONG)b->dwHighDateTime << 32) | b->dwLowDateTime;
+    return first < second ? -1 : first > second;
+}
+
+/* ---- Processes and threads ---- */
+
+static inline DWORD GetCurrentProcessId(void)
+{
+    return (DWORD)getpid();
+}
+
+/* ---- Memory: all of it is malloc's ---- */
+
+#define HEAP_GENERATE_EXCEPTIONS 0x00000004
+#define HEAP_NO_SERIALIZE 0x00000001
+#define HEAP_ZERO_MEMORY 0x00000008
+#define LMEM_FIXED 0x0000
+#define LMEM_ZEROINIT 0x0040
+#define LPTR (LMEM_FIXED | LMEM_ZEROINIT)
+#define GMEM_FIXED LMEM_FIXED
+#define GMEM_ZEROINIT LMEM_ZEROINIT
+#define GPTR LPTR
+
+static inline HANDLE GetProcessHeap(void)
+{
+    return (HANDLE)(uintptr_t)1;
+}
+
+static inline LPVOID HeapAlloc(HANDLE heap, DWORD flags, SIZE_T bytes)
+{
+    (void)heap;
+    return flags & HEAP_ZERO_MEMORY ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
+}
+
+/* HEAP_ZERO_MEMORY is not for what is added: how much there was is not known. */
+static inline LPVOID HeapReAlloc(HANDLE heap, DWORD flags, LPVOID memory, SIZE_T bytes)
+{
+    (void)heap;
+    (void)flags;
+    return realloc(memory, bytes ? bytes : 1);
+}
+
+static inline BOOL HeapFree(HANDLE heap, DWORD flags, LPVOID memory)
+{
+    (void)heap;
+    (void)flags;
+    free(memory);
+    return TRUE;
+}
+
+static inline HLOCAL LocalAlloc(UINT flags, SIZE_T bytes)
+{
+    return flags & LMEM_ZEROINIT ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
+}
+
+/* Null, as Windows tells that it was done. */
+static inline HLOCAL LocalFree(HLOCAL memory)
+{
+    free(memory);
+    return NULL;
+}
+
+#define GlobalAlloc(flags, bytes) LocalAlloc(flags, bytes)
+#define GlobalFree(memory) LocalFree(memory)
+
+#endif

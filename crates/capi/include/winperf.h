@@ -1,0 +1,109 @@
+/*
+ * winperf.h: the type words of performance counters, and what they are made of. Values of Windows.
+ *
+ * A type is one choice of each row of bits: size, class, subtype, time base, modifiers, suffix. Formulas are
+ * in docs/c-interface.md. C99 and later, C++11 and later.
+ */
+#ifndef TACHO_WINPERF_H
+#define TACHO_WINPERF_H
+
+#include <tachograph/types.h>
+
+/* ---- Bits 8-9: size of the value ---- */
+#define PERF_SIZE_DWORD        0x00000000
+#define PERF_SIZE_LARGE        0x00000100
+#define PERF_SIZE_ZERO         0x00000200
+#define PERF_SIZE_VARIABLE_LEN 0x00000300
+
+/* ---- Bits 10-11: class ---- */
+#define PERF_TYPE_NUMBER  0x00000000
+#define PERF_TYPE_COUNTER 0x00000400
+#define PERF_TYPE_TEXT    0x00000800
+#define PERF_TYPE_ZERO    0x00000C00
+
+/* ---- Bits 16-19: subtype, by class ---- */
+#define PERF_NUMBER_HEX        0x00000000
+#define PERF_NUMBER_DECIMAL    0x00010000
+#define PERF_NUMBER_DEC_1000   0x00020000
+#define PERF_COUNTER_VALUE     0x00000000
+#define PERF_COUNTER_RATE      0x00010000
+#define PERF_COUNTER_FRACTION  0x00020000
+#define PERF_COUNTER_BASE      0x00030000
+#define PERF_COUNTER_ELAPSED   0x00040000
+#define PERF_COUNTER_QUEUELEN  0x00050000
+#define PERF_COUNTER_HISTOGRAM 0x00060000
+#define PERF_COUNTER_PRECISION 0x00070000
+#define PERF_TEXT_UNICODE      0x00000000
+#define PERF_TEXT_ASCII        0x00010000
+
+/* ---- Bits 20-21: time base ---- */
+#define PERF_TIMER_TICK   0x00000000 /* the performance counter */
+#define PERF_TIMER_100NS  0x00100000 /* system time */
+#define PERF_OBJECT_TIMER 0x00200000 /* the object's own clock */
+
+/* ---- Bits 22-25: modifiers ---- */
+#define PERF_DELTA_COUNTER   0x00400000
+#define PERF_DELTA_BASE      0x00800000
+#define PERF_INVERSE_COUNTER 0x01000000
+#define PERF_MULTI_COUNTER   0x02000000
+
+/* ---- Bits 28-30: suffix of the shown value ---- */
+#define PERF_DISPLAY_NO_SUFFIX 0x00000000
+#define PERF_DISPLAY_PER_SEC   0x10000000
+#define PERF_DISPLAY_PERCENT   0x20000000
+#define PERF_DISPLAY_SECONDS   0x30000000
+#define PERF_DISPLAY_NOSHOW    0x40000000
+
+/* ---- Types ---- */
+#define PERF_COUNTER_RAWCOUNT_HEX           0x00000000
+#define PERF_COUNTER_LARGE_RAWCOUNT_HEX     0x00000100
+#define PERF_COUNTER_TEXT                   0x00000B00
+#define PERF_COUNTER_RAWCOUNT               0x00010000
+#define PERF_COUNTER_LARGE_RAWCOUNT         0x00010100
+#define PERF_COUNTER_DELTA                  0x00400400
+#define PERF_COUNTER_LARGE_DELTA            0x00400500
+#define PERF_SAMPLE_COUNTER                 0x00410400
+#define PERF_COUNTER_QUEUELEN_TYPE          0x00450400
+#define PERF_COUNTER_LARGE_QUEUELEN_TYPE    0x00450500
+#define PERF_COUNTER_100NS_QUEUELEN_TYPE    0x00550500
+#define PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE 0x00650500
+#define PERF_COUNTER_COUNTER                0x10410400
+#define PERF_COUNTER_BULK_COUNT             0x10410500
+#define PERF_RAW_FRACTION                   0x20020400
+#define PERF_LARGE_RAW_FRACTION             0x20020500
+#define PERF_COUNTER_TIMER                  0x20410500
+#define PERF_PRECISION_SYSTEM_TIMER         0x20470500
+#define PERF_100NSEC_TIMER                  0x20510500
+#define PERF_PRECISION_100NS_TIMER          0x20570500
+#define PERF_OBJ_TIME_TIMER                 0x20610500
+#define PERF_PRECISION_OBJECT_TIMER         0x20670500
+#define PERF_SAMPLE_FRACTION                0x20C20400
+#define PERF_COUNTER_TIMER_INV              0x21410500
+#define PERF_100NSEC_TIMER_INV              0x21510500
+#define PERF_COUNTER_MULTI_TIMER            0x22410500
+#define PERF_100NSEC_MULTI_TIMER            0x22510500
+#define PERF_COUNTER_MULTI_TIMER_INV        0x23410500
+#define PERF_100NSEC_MULTI_TIMER_INV        0x23510500
+#define PERF_AVERAGE_TIMER                  0x30020400
+#define PERF_ELAPSED_TIME                   0x30240500
+#define PERF_COUNTER_NODATA                 0x40000200
+#define PERF_AVERAGE_BULK                   0x40020500
+#define PERF_SAMPLE_BASE                    0x40030401
+#define PERF_AVERAGE_BASE                   0x40030402
+#define PERF_RAW_BASE                       0x40030403
+#define PERF_LARGE_RAW_BASE                 0x40030500
+#define PERF_PRECISION_TIMESTAMP            0x40030500
+#define PERF_COUNTER_MULTI_BASE             0x42030500
+#define PERF_COUNTER_HISTOGRAM_TYPE         0x80000000
+
+/* ---- Detail levels ---- */
+#define PERF_DETAIL_NOVICE   100
+#define PERF_DETAIL_ADVANCED 200
+#define PERF_DETAIL_EXPERT   300
+#define PERF_DETAIL_WIZARD   400
+
+/* ---- Instances ---- */
+#define PERF_NO_INSTANCES (-1)
+#define PERF_NO_UNIQUE_ID (-1)
+
+#endif

@@ -1,0 +1,63 @@
+//! The functions of pdh.h: counters by path, of this machine and of logs.
+//!
+//! What they do is [`tachograph_pdh`]'s. Here are texts of 16-bit characters and bytes ([`character`]), buffers
+//! with their sizes ([`block`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
+//! `unsafe` is in `boundary.rs`, and the names of the symbols in `boundary_exports.rs`.
+
+mod block;
+mod boundary;
+mod boundary_exports;
+mod character;
+mod event;
+mod logs;
+mod names;
+mod objects;
+mod queries;
+mod structures;
+mod values;
+
+use std::cell::Cell;
+
+use tachograph_pdh::{PdhStatus, Result};
+
+use crate::code::Code;
+use crate::failure::{Failure, call_or};
+
+/// Windows' `ERROR_INTERNAL_ERROR`: an error of the library, with its text kept for the thread.
+const ERROR_INTERNAL_ERROR: u32 = 1359;
+
+/// Runs the body of a function, and returns its status as C has it.
+fn call(body: impl FnOnce() -> Result<()>) -> i32 {
+    call_with(|status| status.0.cast_signed(), body)
+}
+
+/// As [`call`], with another result: what `result` makes of the status.
+fn call_with<T>(result: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
+    let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
+    call_or(
+        |_| result(failed.get()),
+        || match body() {
+            Ok(()) => Ok(result(PdhStatus::SUCCESS)),
+            // Part of the protocol of sizes: nothing failed.
+            Err(PdhStatus::MORE_DATA) => Ok(result(PdhStatus::MORE_DATA)),
+            Err(status) => {
+                failed.set(status);
+                Err(Failure::new(Code::PU_FAILURE, status.to_string()))
+            }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_the_result_and_a_panic_is_an_internal_error() {
+        assert_eq!(call(|| Ok(())), 0);
+        assert_eq!(call(|| Err(PdhStatus::MORE_DATA)), 0x8000_07D2_u32.cast_signed());
+        assert_eq!(call(|| Err(PdhStatus::INVALID_HANDLE)), 0xC000_0BBC_u32.cast_signed());
+        assert_eq!(call(|| panic!("a test")), 1359);
+        assert_eq!(call_with(|status| u8::from(status == PdhStatus::SUCCESS), || panic!("a test")), 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Logs: bound as data sources, written, read record by record.
+
+use std::mem::offset_of;
+use std::sync::Mutex;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_pdh::{LogHandle, PdhStatus, Result};
+
+use super::block::{Block, capacity, hand_out};
+use super::boundary::{Out, Plain, Text, TextList};
+use super::character::Character;
+use super::objects::{self, Handle, LogObject, Source, lock};
+use super::structures::{FileTimeHalves, RawLogRecordBlock, TimeInfoBlock};
+
+/// `PDH_FLAGS_CLOSE_QUERY`.
+const CLOSE_QUERY: u32 = 1;
+
+pub(super) fn bind<C: Character + Plain>(source: Out<Handle>, names: TextList<C>) -> Result<()> {
+    source.check()?.set(Handle::REALTIME);
+    let bound = match names.optional_paths()? {
+        Some(paths) => tachograph_pdh::DataSource::of_logs(paths)?,
+        None => Source::<C>::MACHINE.open()?,
+    };
+    source.set(objects::add_log(LogObject { source: Some(bound), log: Mutex::new(None), query: None })?);
+    Ok(())
+}
+
+pub(super) fn time_range<C: Character + Plain>(
+    source: Source<C>,
+    count: Out<u32>,
+    range: Out<TimeInfoBlock>,
+    size: Out<u32>,
+) -> Result<()> {
+    const SIZE: u32 = size_of::<TimeInfoBlock>() as u32;
+    count.check()?;
+    let capacity = capacity(range, size)?;
+    let found = source.open()?.time_range()?;
+    size.set(SIZE);
+    count.set(1);
+    if capacity < SIZE {
+        return Err(PdhStatus::MORE_DATA);
+    }
+    range.set(TimeInfoBlock { start: found.start.0, end: found.end.0, samples: found.samples });
+    Ok(())
+}
+
+pub(super) fn open<C: Character + Plain>(
+    name: Text<C>,
+    access: u32,
+    log_type: Out<u32>,
+    (query, max_size, caption): (Handle, u32, Text<C>),
+    log: Out<Handle>,
+) -> Result<()> {
+    log.check()?.set(Handle::REALTIME);
+    let wanted_type = log_type.get()?;
+    let path = name.optional_path()?.ok_or(PdhStatus::INVALID_ARGUMENT)?;
+    let caption = caption.optional()?;
+    let query = (query != Handle::REALTIME).then_some(query);
+    let open = |query| LogHandle::open(&path, access, wanted_type, query, max_size, caption.as_deref());
+    let opened = match query {
+        Some(query) => open(Some(&objects::query(query)?.query()))?,
+        None => open(None)?,
+    };
+    log_type.set(opened.log_type().number());
+    let source = opened.source().cloned();
+    log.set(objects::add_log(LogObject { source, log: Mutex::new(Some(opened)), query })?);
+    Ok(())
+}
+
+pub(super) fn update<C: Character + Plain>(log: Handle, text: Text<C>) -> Result<()> {
+    let log = objects::log(log)?;
+    let text = text.optional()?;
+    // A log that is read has none.
+    let query = objects::query(log.query.ok_or(PdhStatus::INVALID_HANDLE)?)?;
+    let mut query = query.query();
+    let mut opened = lock(&log.log);
+    opened.as_mut().ok_or(PdhStatus::INVALID_HANDLE)?.update(&mut query, text.as_deref())
+}
+
+/// No log of Tachograph has a catalog.
+pub(super) fn update_catalog(log: Handle) -> Result<()> {
+    objects::log(log)?;
+    Err(PdhStatus::UNKNOWN_LOG_FORMAT)
+}
+
+pub(super) fn size(log: Handle, size: Out<i64>) -> Result<()> {
+    size.check()?;
+    let log = objects::log(log)?;
+    let bytes = match (&*lock(&log.log), &log.source) {
+        (Some(opened), _) => opened.size()?,
+        (None, Some(source)) => source.file_bytes()?,
+        (None, None) => return Err(PdhStatus::INVALID_HANDLE),
+    };
+    size.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    Ok(())
+}
+
+pub(super) fn read_record(log: Handle, at: FileTimeHalves, buffer: Out<u8>, size: Out<u32>) -> Result<()> {
+    capacity(buffer, size)?;
+    let log = objects::log(log)?;
+    let source = log.source.as_ref().ok_or(PdhStatus::INVALID_HANDLE)?;
+    let record = source.read_raw_log_record(FileTime(at.ticks()))?;
+    let start = offset_of!(RawLogRecordBlock, bytes);
+    let length = (start + record.bytes.len()).max(size_of::<RawLogRecordBlock>());
+    let written = u32::try_from(length).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    let mut block = Block::new(buffer.address(), length);
+    block.put_u32(offset_of!(RawLogRecordBlock, structure_size), written);
+    block.put_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.number());
+    block
+        .put_u32(offset_of!(RawLogRecordBlock, items), u32::try_from(record.bytes.len()).unwrap_or(u32::MAX));
+    block.put(start, &record.bytes);
+    hand_out(block.bytes(), buffer, size)
+}
+
+pub(super) fn close(log: Handle, flags: u32) -> Result<()> {
+    if flags & !CLOSE_QUERY != 0 {
+        return Err(PdhStatus::INVALID_ARGUMENT);
+    }
+    let log = objects::remove_log(log)?;
+    let opened = lock(&log.log).take();
+    let closed = opened.map_or(Ok(()), LogHandle::close);
+    match log.query {
+        // The query may be closed already.
+        Some(query) if flags & CLOSE_QUERY != 0 => closed.and(objects::remove_query(query)),
+        _ => closed,
+    }
+}

@@ -1,0 +1,170 @@
+//! Names: paths, instances, what a data source has.
+
+use std::mem::offset_of;
+
+use tachograph_pdh::{PathElements, Result, make_counter_path, parse_counter_path, parse_instance_name};
+
+use super::block::{Block, capacity, hand_out};
+use super::boundary::{In, Out, Plain, Text};
+use super::character::{Character, ended, list};
+use super::objects::Source;
+use super::structures::PathElementsBlock;
+
+/// `PERF_DETAIL_WIZARD`: every counter.
+const DETAIL_ALL: u32 = 400;
+
+/// What Windows' programs pass as the index of an instance that has none: -1.
+const NO_INDEX: u32 = u32::MAX;
+
+/// Puts the parts of a path at an offset of a block.
+pub(super) fn put_elements<C: Character>(block: &mut Block, at: usize, elements: &PathElements) {
+    type Elements = PathElementsBlock<u8>;
+    // As on Windows, a machine is called by its backslashes too.
+    let machine = elements.machine.as_ref().map(|name| format!(r"\\{name}"));
+    block.optional_text::<C>(at + offset_of!(Elements, machine), machine.as_deref());
+    block.text::<C>(at + offset_of!(Elements, object), &elements.object);
+    block.optional_text::<C>(at + offset_of!(Elements, instance), elements.instance.as_deref());
+    block.optional_text::<C>(at + offset_of!(Elements, parent), elements.parent.as_deref());
+    block.put_u32(at + offset_of!(Elements, index), elements.index);
+    block.text::<C>(at + offset_of!(Elements, counter), &elements.counter);
+}
+
+pub(super) fn validate<C: Character + Plain>(source: Source<C>, path: Text<C>) -> Result<()> {
+    let path = path.get()?;
+    source.open()?.validate_path(&path)
+}
+
+pub(super) fn parse_path<C: Character + Plain>(
+    path: Text<C>,
+    elements: Out<u8>,
+    size: Out<u32>,
+    flags: u32,
+) -> Result<()> {
+    let path = path.get()?;
+    capacity(elements, size)?;
+    let parsed = parse_counter_path(&path, flags)?;
+    let mut block = Block::new(elements.address(), size_of::<PathElementsBlock<C>>());
+    put_elements::<C>(&mut block, 0, &parsed);
+    hand_out(block.bytes(), elements, size)
+}
+
+pub(super) fn make_path<C: Character + Plain>(
+    elements: In<PathElementsBlock<C>>,
+    buffer: Out<C>,
+    size: Out<u32>,
+    flags: u32,
+) -> Result<()> {
+    let elements = elements.get()?;
+    capacity(buffer, size)?;
+    let elements = PathElements {
+        machine: elements.machine.optional()?,
+        object: elements.object.get()?,
+        instance: elements.instance.optional()?,
+        parent: elements.parent.optional()?,
+        index: if elements.index == NO_INDEX { 0 } else { elements.index },
+        counter: elements.counter.get()?,
+    };
+    hand_out(&ended(&make_counter_path(&elements, flags)?), buffer, size)
+}
+
+pub(super) fn parse_instance<C: Character + Plain>(
+    text: Text<C>,
+    (name, name_size): (Out<C>, Out<u32>),
+    (parent, parent_size): (Out<C>, Out<u32>),
+    index: Out<u32>,
+) -> Result<()> {
+    let text = text.get()?;
+    capacity(name, name_size)?;
+    capacity(parent, parent_size)?;
+    index.check()?;
+    let elements = parse_instance_name(&text)?;
+    let handed_out = [
+        hand_out(&ended(&elements.name), name, name_size),
+        hand_out(&ended(elements.parent.as_deref().unwrap_or_default()), parent, parent_size),
+    ];
+    index.set(elements.index);
+    handed_out.into_iter().collect()
+}
+
+pub(super) fn expand<C: Character + Plain>(
+    source: Source<C>,
+    path: Text<C>,
+    buffer: Out<C>,
+    size: Out<u32>,
+    flags: u32,
+) -> Result<()> {
+    let path = path.get()?;
+    capacity(buffer, size)?;
+    hand_out(&list(source.open()?.expand_wild_card_path(&path, flags)?), buffer, size)
+}
+
+/// Whether a machine is this one: no other is reached.
+pub(super) fn connect<C: Character + Plain>(machine: Text<C>) -> Result<()> {
+    let machine = machine.optional()?;
+    Source::<C>::MACHINE.open()?.objects(machine.as_deref(), DETAIL_ALL).map(drop)
+}
+
+pub(super) fn machines<C: Character + Plain>(
+    source: Source<C>,
+    buffer: Out<C>,
+    size: Out<u32>,
+) -> Result<()> {
+    capacity(buffer, size)?;
+    hand_out(&list(source.open()?.machines()?), buffer, size)
+}
+
+pub(super) fn sets<C: Character + Plain>(
+    source: Source<C>,
+    machine: Text<C>,
+    buffer: Out<C>,
+    size: Out<u32>,
+    detail_level: u32,
+) -> Result<()> {
+    capacity(buffer, size)?;
+    let sets = source.open()?.objects(machine.optional()?.as_deref(), detail_level)?;
+    hand_out(&list(sets), buffer, size)
+}
+
+/// A list that fits is handed out although the other does not.
+pub(super) fn items<C: Character + Plain>(
+    source: Source<C>,
+    (machine, set): (Text<C>, Text<C>),
+    (counters, counters_size): (Out<C>, Out<u32>),
+    (instances, instances_size): (Out<C>, Out<u32>),
+    detail_level: u32,
+) -> Result<()> {
+    let set = set.get()?;
+    capacity(counters, counters_size)?;
+    capacity(instances, instances_size)?;
+    let items = source.open()?.object_items(machine.optional()?.as_deref(), &set, detail_level)?;
+    // A set without instances has a list of length 0, and one that has none now an empty list.
+    let names = items.instances.map(list).unwrap_or_default();
+    let handed_out = [
+        hand_out(&list(items.counters), counters, counters_size),
+        hand_out(&names, instances, instances_size),
+    ];
+    handed_out.into_iter().collect()
+}
+
+pub(super) fn default_set<C: Character + Plain>(
+    source: Source<C>,
+    machine: Text<C>,
+    buffer: Out<C>,
+    size: Out<u32>,
+) -> Result<()> {
+    capacity(buffer, size)?;
+    let name = source.open()?.default_object(machine.optional()?.as_deref())?;
+    hand_out(&ended(&name), buffer, size)
+}
+
+pub(super) fn default_counter<C: Character + Plain>(
+    source: Source<C>,
+    (machine, set): (Text<C>, Text<C>),
+    buffer: Out<C>,
+    size: Out<u32>,
+) -> Result<()> {
+    let set = set.get()?;
+    capacity(buffer, size)?;
+    let name = source.open()?.default_counter(machine.optional()?.as_deref(), &set)?;
+    hand_out(&ended(&name), buffer, size)
+}

@@ -1,0 +1,279 @@
+//! Values of counters: formatted, raw, and computed from raw ones.
+
+use std::mem::offset_of;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_pdh::{
+    Format, FormattedItem, FormattedValue, NoValue, PdhStatus, RawCounter, RawItem, Result, Value,
+    calculate_from_raw, compute_statistics, format_from_raw,
+};
+
+use super::block::{Block, capacity, hand_out};
+use super::boundary::{In, Out};
+use super::character::Character;
+use super::objects::{self, Handle};
+use super::structures::{
+    CounterInfoBlock, FileTimeHalves, FormattedBlock, FormattedItemBlock, RawCounterBlock, RawItemBlock,
+    StatisticsBlock,
+};
+
+/// A value as `PDH_FMT_COUNTERVALUE` has it: the union is filled from its start.
+impl From<FormattedValue> for FormattedBlock {
+    fn from(formatted: FormattedValue) -> Self {
+        let mut union = [0; 8];
+        match formatted.value {
+            Value::Long(value) => union[..4].copy_from_slice(&value.to_ne_bytes()),
+            Value::Double(value) => union = value.to_ne_bytes(),
+            Value::Large(value) => union = value.to_ne_bytes(),
+        }
+        Self { status: formatted.status.0, value: u64::from_ne_bytes(union) }
+    }
+}
+
+impl From<&RawCounter> for RawCounterBlock {
+    fn from(raw: &RawCounter) -> Self {
+        Self {
+            status: raw.status.0,
+            time_stamp: FileTimeHalves::new(raw.time_stamp.0),
+            first: raw.first,
+            second: raw.second,
+            multi_count: raw.multi_count,
+        }
+    }
+}
+
+impl From<RawCounterBlock> for RawCounter {
+    fn from(raw: RawCounterBlock) -> Self {
+        Self {
+            status: PdhStatus(raw.status),
+            time_stamp: FileTime(raw.time_stamp.ticks()),
+            first: raw.first,
+            second: raw.second,
+            multi_count: raw.multi_count,
+        }
+    }
+}
+
+/// Writes a value, or the status of the value that there is not.
+fn write(formatted: std::result::Result<FormattedValue, NoValue>, place: Out<FormattedBlock>) -> Result<()> {
+    match formatted {
+        Ok(formatted) => {
+            place.set(formatted.into());
+            Ok(())
+        }
+        Err(none) => {
+            place.set(FormattedBlock { status: none.value_status.0, value: 0 });
+            Err(none.status)
+        }
+    }
+}
+
+pub(super) fn formatted(
+    counter: Handle,
+    format: u32,
+    counter_type: Out<u32>,
+    value: Out<FormattedBlock>,
+) -> Result<()> {
+    value.check()?;
+    let format = Format::from_flags(format)?;
+    let counter = objects::counter(counter)?;
+    let query = counter.query();
+    counter_type.set(query.kind(counter.id)?.counter_type.0);
+    write(query.formatted_value(counter.id, format), value)
+}
+
+pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounterBlock>) -> Result<()> {
+    value.check()?;
+    let counter = objects::counter(counter)?;
+    let query = counter.query();
+    counter_type.set(query.kind(counter.id)?.counter_type.0);
+    value.set((&query.raw_value(counter.id)?).into());
+    Ok(())
+}
+
+/// Hands items out: structures of one size after the other, then their names.
+fn hand_out_items<T>(
+    items: &[T],
+    structure: usize,
+    put: impl Fn(&mut Block, usize, &T),
+    buffer: Out<u8>,
+    (size, count): (Out<u32>, Out<u32>),
+) -> Result<()> {
+    let items_count = u32::try_from(items.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    let mut block = Block::new(buffer.address(), items.len().saturating_mul(structure));
+    for (place, item) in items.iter().enumerate() {
+        put(&mut block, place * structure, item);
+    }
+    count.set(items_count);
+    hand_out(block.bytes(), buffer, size)
+}
+
+/// Checks the arguments of a function that hands items out, before anything is done.
+fn check_items(buffer: Out<u8>, size: Out<u32>, count: Out<u32>) -> Result<()> {
+    count.check()?;
+    capacity(buffer, size).map(drop)
+}
+
+pub(super) fn formatted_array<C: Character>(
+    counter: Handle,
+    format: u32,
+    size: Out<u32>,
+    count: Out<u32>,
+    buffer: Out<u8>,
+) -> Result<()> {
+    check_items(buffer, size, count)?;
+    let format = Format::from_flags(format)?;
+    let counter = objects::counter(counter)?;
+    let items = counter.query().formatted_array(counter.id, format)?;
+    let put = |block: &mut Block, at: usize, item: &FormattedItem| {
+        let value = FormattedBlock::from(item.value);
+        let start = at + offset_of!(FormattedItemBlock, value);
+        block.text::<C>(at + offset_of!(FormattedItemBlock, name), &item.name);
+        block.put_u32(start + offset_of!(FormattedBlock, status), value.status);
+        block.put_u64(start + offset_of!(FormattedBlock, value), value.value);
+    };
+    hand_out_items(&items, size_of::<FormattedItemBlock>(), put, buffer, (size, count))
+}
+
+pub(super) fn raw_array<C: Character>(
+    counter: Handle,
+    size: Out<u32>,
+    count: Out<u32>,
+    buffer: Out<u8>,
+) -> Result<()> {
+    check_items(buffer, size, count)?;
+    let counter = objects::counter(counter)?;
+    let items = counter.query().raw_array(counter.id)?;
+    let put = |block: &mut Block, at: usize, item: &RawItem| {
+        let value = RawCounterBlock::from(&item.value);
+        let start = at + offset_of!(RawItemBlock, value);
+        block.text::<C>(at + offset_of!(RawItemBlock, name), &item.name);
+        block.put_u32(start + offset_of!(RawCounterBlock, status), value.status);
+        let time = start + offset_of!(RawCounterBlock, time_stamp);
+        block.put_u32(time + offset_of!(FileTimeHalves, low), value.time_stamp.low);
+        block.put_u32(time + offset_of!(FileTimeHalves, high), value.time_stamp.high);
+        block.put_u64(start + offset_of!(RawCounterBlock, first), value.first.cast_unsigned());
+        block.put_u64(start + offset_of!(RawCounterBlock, second), value.second.cast_unsigned());
+        block.put_u32(start + offset_of!(RawCounterBlock, multi_count), value.multi_count);
+    };
+    hand_out_items(&items, size_of::<RawItemBlock>(), put, buffer, (size, count))
+}
+
+pub(super) fn calculate(
+    counter: Handle,
+    format: u32,
+    newer: In<RawCounterBlock>,
+    older: In<RawCounterBlock>,
+    value: Out<FormattedBlock>,
+) -> Result<()> {
+    value.check()?;
+    let newer = newer.get()?.into();
+    let older = older.optional().map(RawCounter::from);
+    let format = Format::from_flags(format)?;
+    let counter = objects::counter(counter)?;
+    let kind = counter.query().kind(counter.id)?;
+    write(calculate_from_raw(&kind, format, &newer, older.as_ref()), value)
+}
+
+pub(super) fn format_raw(
+    counter_type: u32,
+    format: u32,
+    time_base: In<i64>,
+    (newer, older): (In<RawCounterBlock>, In<RawCounterBlock>),
+    value: Out<FormattedBlock>,
+) -> Result<()> {
+    value.check()?;
+    let newer = newer.get()?.into();
+    let older = older.optional().map(RawCounter::from);
+    let format = Format::from_flags(format)?;
+    write(format_from_raw(counter_type, format, time_base.optional(), &newer, older.as_ref()), value)
+}
+
+pub(super) fn statistics(
+    counter: Handle,
+    format: u32,
+    first: u32,
+    count: u32,
+    entries: In<RawCounterBlock>,
+    statistics: Out<StatisticsBlock>,
+) -> Result<()> {
+    statistics.check()?;
+    let flags = Format::from_flags(format)?;
+    let counter = objects::counter(counter)?;
+    let kind = counter.query().kind(counter.id)?;
+    let entries: Vec<RawCounter> = entries.several(count)?.into_iter().map(RawCounter::from).collect();
+    let computed = compute_statistics(&kind, flags, first as usize, &entries)?;
+    statistics.set(StatisticsBlock {
+        format,
+        count: computed.count,
+        minimum: computed.minimum.into(),
+        maximum: computed.maximum.into(),
+        mean: computed.mean.into(),
+    });
+    Ok(())
+}
+
+pub(super) fn info<C: Character>(
+    counter: Handle,
+    with_explain_text: bool,
+    size: Out<u32>,
+    buffer: Out<u8>,
+) -> Result<()> {
+    capacity(buffer, size)?;
+    let counter = objects::counter(counter)?;
+    let info = counter.query().info(counter.id)?;
+    let mut block = Block::new(buffer.address(), size_of::<CounterInfoBlock>());
+    block.put_u32(offset_of!(CounterInfoBlock, counter_type), info.counter_type.0);
+    block.put_u32(offset_of!(CounterInfoBlock, version), info.version);
+    block.put_u32(offset_of!(CounterInfoBlock, status), info.status.0);
+    block.put_u32(offset_of!(CounterInfoBlock, scale), info.scale.cast_unsigned());
+    block.put_u32(offset_of!(CounterInfoBlock, default_scale), info.default_scale.cast_unsigned());
+    block.put(offset_of!(CounterInfoBlock, user_data), &info.user_data.to_ne_bytes());
+    block.put(offset_of!(CounterInfoBlock, query_user_data), &info.query_user_data.to_ne_bytes());
+    block.text::<C>(offset_of!(CounterInfoBlock, full_path), &info.full_path);
+    super::names::put_elements::<C>(&mut block, offset_of!(CounterInfoBlock, elements), &info.elements);
+    let explain_text = with_explain_text.then_some(info.explain_text.as_str());
+    block.optional_text::<C>(offset_of!(CounterInfoBlock, explain_text), explain_text);
+    let length = u32::try_from(block.bytes().len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    block.put_u32(offset_of!(CounterInfoBlock, length), length);
+    hand_out(block.bytes(), buffer, size)
+}
+
+pub(super) fn set_scale(counter: Handle, factor: i32) -> Result<()> {
+    let counter = objects::counter(counter)?;
+    counter.query().set_scale_factor(counter.id, factor)
+}
+
+pub(super) fn time_base(counter: Handle, time_base: Out<i64>) -> Result<()> {
+    time_base.check()?;
+    let counter = objects::counter(counter)?;
+    time_base.set(counter.query().time_base(counter.id)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_fills_the_union_from_its_start() {
+        let block =
+            |value| FormattedBlock::from(FormattedValue { status: PdhStatus(1), value }).value.to_ne_bytes();
+        assert_eq!(block(Value::Double(0.15)), 0.15_f64.to_ne_bytes());
+        assert_eq!(block(Value::Large(i64::MIN)), i64::MIN.to_ne_bytes());
+        assert_eq!(block(Value::Long(-2))[..4], (-2_i32).to_ne_bytes());
+        assert_eq!(block(Value::Long(-2))[4..], [0; 4]);
+    }
+
+    #[test]
+    fn raw_values_go_and_come_back() {
+        let raw = RawCounter {
+            status: PdhStatus(1),
+            time_stamp: FileTime(0x1234_5678_9ABC_DEF0),
+            first: -1,
+            second: i64::MAX,
+            multi_count: 3,
+        };
+        assert_eq!(RawCounter::from(RawCounterBlock::from(&raw)), raw);
+    }
+}

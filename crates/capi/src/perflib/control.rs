@@ -1,0 +1,73 @@
+//! Requests of consumers as a provider's callback gets them.
+
+use tachograph_publish::dynamic::{Request, RequestKind};
+
+/// `PERF_COUNTER_IDENTITY` without its texts.
+const IDENTITY_BYTES: usize = 40;
+
+/// The buffer of a request: who is concerned (`PERF_COUNTER_IDENTITY` with the names of machine and instance), or the
+/// machine's name. In words, so that it stands at a multiple of 8; beside them its length in bytes.
+pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
+    let mut bytes = Vec::new();
+    match request.kind {
+        RequestKind::AddCounter | RequestKind::RemoveCounter => {
+            let machine = text(request.machine);
+            let instance = text(request.instance);
+            let machine_offset = IDENTITY_BYTES;
+            let name_offset = machine_offset + machine.len();
+            bytes.extend(request.set.to_bytes());
+            // Texts are of at most a thousand characters each.
+            let numbers = [
+                (name_offset + instance.len()) as u32,
+                request.counter_id,
+                request.instance_id,
+                machine_offset as u32,
+                name_offset as u32,
+                0,
+            ];
+            numbers.into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            bytes.extend(machine);
+            bytes.extend(instance);
+        }
+        _ => bytes.extend(text(request.machine)),
+    }
+    let length = bytes.len() as u32;
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    (words.collect(), length)
+}
+
+/// A text in 16-bit characters with its zero.
+fn text(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tachograph_shm::Guid;
+
+    #[test]
+    fn an_identity_has_its_names_behind_it() {
+        let mut request = Request {
+            kind: RequestKind::AddCounter,
+            set: Guid::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),
+            counter_id: 7,
+            instance_id: u32::MAX,
+            instance: "*",
+            machine: "WEB",
+        };
+        let (words, length) = buffer(&request);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!((length, bytes.len()), (52, 56));
+        assert_eq!(bytes[..4], [0x67, 0x45, 0x23, 0x01]);
+        let numbers: Vec<u32> = (16..40)
+            .step_by(4)
+            .map(|at| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")))
+            .collect();
+        assert_eq!(numbers, [52, 7, u32::MAX, 40, 48, 0]);
+        assert_eq!(bytes[40..52], *b"W\0E\0B\0\0\0*\0\0\0");
+        request.kind = RequestKind::CollectStart;
+        assert_eq!(buffer(&request), (vec![u64::from_le_bytes(*b"W\0E\0B\0\0\0")], 8));
+    }
+}

@@ -1,0 +1,149 @@
+//! The description of a counter set as providers hand it over: `PERF_COUNTERSET_INFO` with its counters.
+
+use tachograph_counters::CounterType;
+use tachograph_perflib::manifest::registered;
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::{ErrorCode, Guid};
+use tachograph_shm::{CounterDescription, Description, InstanceKind};
+
+use super::Refusal;
+
+/// Bytes of `PERF_COUNTERSET_INFO`, and of each `PERF_COUNTER_INFO` behind it.
+pub(super) const SET_BYTES: usize = 40;
+const COUNTER_BYTES: usize = 32;
+
+/// The counters of a base and what they are the base of, by the types of winperf.h.
+const BASES: [(CounterType, CounterType); 7] = [
+    (CounterType::AVERAGE_TIMER, CounterType::AVERAGE_BASE),
+    (CounterType::AVERAGE_BULK, CounterType::AVERAGE_BASE),
+    (CounterType::RAW_FRACTION, CounterType::RAW_BASE),
+    (CounterType::LARGE_RAW_FRACTION, CounterType::LARGE_RAW_BASE),
+    (CounterType::SAMPLE_FRACTION, CounterType::SAMPLE_BASE),
+    (CounterType::PRECISION_SYSTEM_TIMER, CounterType::LARGE_RAW_BASE),
+    (CounterType::PRECISION_100NS_TIMER, CounterType::LARGE_RAW_BASE),
+];
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let number = bytes.get(at..at + 4).and_then(|number| number.try_into().ok());
+    u32::from_le_bytes(number.unwrap_or_default())
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+fn guid_of(bytes: &[u8]) -> [u8; 16] {
+    bytes.get(..16).and_then(|guid| guid.try_into().ok()).unwrap_or_default()
+}
+
+/// How many bytes a template has, told by its fixed part.
+///
+/// # Errors
+///
+/// It has no counters, or the caller's size is smaller.
+pub(super) fn length(head: &[u8], given: usize) -> Result<usize, Refusal> {
+    let count = u32_at(head, 32) as usize;
+    if count == 0 || count > Description::MAX_COUNTERS {
+        return Err(Refusal::argument(format!(
+            "The template has {count} counters, and a set has 1 to 65536."
+        )));
+    }
+    let needed = SET_BYTES + count * COUNTER_BYTES;
+    if given < needed {
+        return Err(Refusal::argument(format!(
+            "TemplateSize is {given}, and a template of {count} counters has {needed} bytes."
+        )));
+    }
+    Ok(needed)
+}
+
+/// The description that a template gives. Companions, which a template does not name, come from the set's registered
+/// manifest; without one, the base of a counter is the one that follows it.
+///
+/// # Errors
+///
+/// Why no consumer could show the set.
+pub(super) fn description(bytes: &[u8]) -> Result<Description, Refusal> {
+    let instances = u32_at(bytes, 36);
+    let instances =
+        InstanceKind::from_number(instances).ok_or_else(|| match InstanceType::from_number(instances) {
+            Some(_) => Refusal::new(
+                ErrorCode::NOT_SUPPORTED,
+                "PERF_COUNTERSET_INSTANCE_AGGREGATE is not supported: PERF_COUNTERSET_MULTI_AGGREGATE is.",
+            ),
+            None => {
+                Refusal::argument(format!("The instance type is {instances}, which is none of perflib.h."))
+            }
+        })?;
+    let mut description = Description::new("", tachograph_shm::Guid::from_bytes(guid_of(bytes)), instances);
+    description.counters =
+        bytes.get(SET_BYTES..).unwrap_or_default().chunks_exact(COUNTER_BYTES).map(counter).collect();
+    let registered = registered();
+    let set = Guid::from_bytes(guid_of(bytes));
+    match registered.sets.iter().find(|known| known.info.guid == set) {
+        Some(known) => take_companions(&mut description, &known.info),
+        None => find_bases(&mut description.counters),
+    }
+    check(&description)?;
+    Ok(description)
+}
+
+fn counter(bytes: &[u8]) -> CounterDescription {
+    let mut counter = CounterDescription::new(u32_at(bytes, 0), "", u32_at(bytes, 4));
+    counter.attributes = u64_at(bytes, 8);
+    // V2 has two levels.
+    counter.detail_level = if u32_at(bytes, 20) > 100 { 200 } else { 100 };
+    counter.default_scale = u32_at(bytes, 24).cast_signed();
+    counter
+}
+
+fn take_companions(description: &mut Description, known: &CounterSetInfo) {
+    let has = |id: &u32| description.counters.iter().any(|counter| counter.id == *id);
+    let companions: Vec<_> = description
+        .counters
+        .iter()
+        .map(|counter| known.counters.iter().find(|known| known.id == counter.id))
+        .map(|known| {
+            let known = known?;
+            let ids = [known.base_id, known.time_id, known.frequency_id, known.multiplier_id];
+            Some((ids.map(|id| id.filter(has)), known.aggregate as u32))
+        })
+        .collect();
+    for (counter, companions) in description.counters.iter_mut().zip(companions) {
+        let Some((ids, aggregate)) = companions else { continue };
+        [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id] = ids;
+        counter.aggregate = aggregate;
+    }
+}
+
+/// Gives each counter the next one behind it that is a base of the type that it needs.
+fn find_bases(counters: &mut [CounterDescription]) {
+    for place in 0..counters.len() {
+        let wanted =
+            BASES.iter().find(|(of, _)| of.0 == counters[place].counter_type).map(|(_, base)| base.0);
+        let base = wanted.and_then(|wanted| {
+            counters[place + 1..].iter().find(|base| base.counter_type == wanted).map(|base| base.id)
+        });
+        counters[place].base_id = base;
+    }
+}
+
+/// Checks what consumers will: a set that breaks the rules is refused here and now, and not left out there.
+fn check(description: &Description) -> Result<(), Refusal> {
+    let set = Guid::from_bytes(description.set.to_bytes());
+    let mut info = CounterSetInfo::new(set.to_string(), set, InstanceType::Multiple);
+    info.counters = description
+        .counters
+        .iter()
+        .map(|counter| CounterInfo {
+            default_scale: counter.default_scale,
+            base_id: counter.base_id,
+            time_id: counter.time_id,
+            frequency_id: counter.frequency_id,
+            multiplier_id: counter.multiplier_id,
+            ..CounterInfo::new(counter.id, "", CounterType(counter.counter_type))
+        })
+        .collect();
+    info.check_in_words()
+        .map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
+}

@@ -1,0 +1,161 @@
+/* The rules of the compatibility folder's functions, one by one. */
+#include <windows.h>
+#include <tchar.h>
+#include <strsafe.h>
+#include <errno.h>
+#include <stdio.h>
+
+static int failed;
+#define HOLDS(condition)                                      \
+    do {                                                      \
+        if (!(condition)) {                                   \
+            printf("line %d: not so: %s\n", __LINE__, #condition); \
+            failed = 1;                                       \
+        }                                                     \
+    } while (0)
+#define W(text) TACHO_W(text)
+
+DEFINE_GUID(SOME_GUID, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+C_ASSERT(sizeof(LARGE_INTEGER) == 8 && sizeof(LONG_PTR) == 8 && sizeof(BOOLEAN) == 1);
+
+static void copies(void)
+{
+    WCHAR to[6];
+    errno_t error;
+    HOLDS(wcsncpy_s(to, 6, W("abc"), _TRUNCATE) == 0 && wcscmp(to, W("abc")) == 0);
+    HOLDS(wcsncpy_s(to, 6, W("abcde"), _TRUNCATE) == 0 && wcslen(to) == 5);
+    HOLDS(wcsncpy_s(to, 6, W("abcdef"), _TRUNCATE) == STRUNCATE && wcscmp(to, W("abcde")) == 0);
+    HOLDS(wcsncpy_s(to, 6, W("abcdef"), 3) == 0 && wcscmp(to, W("abc")) == 0);
+    HOLDS(wcsncpy_s(to, 6, W("abcdef"), 5) == 0 && wcscmp(to, W("abcde")) == 0);
+    errno = 0;
+    HOLDS(wcsncpy_s(to, 6, W("abcdef"), 6) == ERANGE && to[0] == 0 && errno == ERANGE);
+    HOLDS(wcsncpy_s(to, 6, W("abc"), 0) == 0 && to[0] == 0);
+    HOLDS(wcsncpy_s(NULL, 0, NULL, 0) == 0);
+    HOLDS(wcsncpy_s(NULL, 6, W("abc"), 3) == EINVAL);
+    to[0] = 'x';
+    HOLDS(wcsncpy_s(to, 6, NULL, 3) == EINVAL && to[0] == 0);
+    HOLDS(wcsncpy_s(to, 0, W("abc"), 3) == EINVAL);
+    HOLDS(wcscpy_s(to, 6, W("abcde")) == 0 && wcscpy_s(to, 6, W("abcdef")) == ERANGE && to[0] == 0);
+    HOLDS(wcscpy_s(to, 6, W("abc")) == 0 && wcscat_s(to, 6, W("de")) == 0 && wcscmp(to, W("abcde")) == 0);
+    error = wcscat_s(to, 6, W("f"));
+    HOLDS(error == ERANGE && to[0] == 0);
+    HOLDS(StringCchCopyW(to, 6, W("abcdef")) == STRSAFE_E_INSUFFICIENT_BUFFER && wcscmp(to, W("abcde")) == 0);
+    HOLDS(StringCchPrintfW(to, 6, W("%d-%ls"), 1, W("x")) == S_OK && wcscmp(to, W("1-x")) == 0);
+    HOLDS(StringCchCatW(to, 6, W("yzuv")) == STRSAFE_E_INSUFFICIENT_BUFFER && wcscmp(to, W("1-xyz")) == 0);
+}
+
+static void searches(void)
+{
+    const WCHAR *const text = W("0,_Total");
+    WCHAR *end;
+    HOLDS(wcsnlen(W("_Total"), 16) == 6 && wcsnlen(W("_Total"), 3) == 3);
+    HOLDS(wcschr(text, ',') == text + 1 && wcschr(text, 'z') == NULL && wcschr(text, 0) == text + 8);
+    HOLDS(wcsrchr(text, 't') == text + 5 && wcsstr(text, W("Tot")) == text + 3);
+    HOLDS(wcsstr(text, W("")) == text && wcsstr(text, W("Toto")) == NULL);
+    HOLDS(wcscmp(W("a"), W("b")) < 0 && wcscmp(W("b"), W("a")) > 0 && wcsncmp(W("ab"), W("ac"), 1) == 0);
+    HOLDS(_wcsicmp(W("_TOTAL"), W("_Total")) == 0 && _wcsicmp(W("a"), W("B")) < 0);
+    HOLDS(wcstol(W(" -42x"), &end, 10) == -42 && *end == 'x');
+    HOLDS(wcstol(W("0x1F"), NULL, 0) == 31 && wcstol(W("017"), NULL, 0) == 15);
+    errno = 0;
+    HOLDS(wcstol(W("2147483648"), NULL, 10) == 2147483647 && errno == ERANGE);
+    HOLDS(wcstol(W("-2147483648"), NULL, 10) == -2147483647 - 1);
+    HOLDS(wcstoul(W("4294967295"), NULL, 10) == 4294967295u && wcstoul(W("-1"), NULL, 10) == 4294967295u);
+    HOLDS(_wcstoui64(W("18446744073709551615"), NULL, 10) == 18446744073709551615ULL);
+    HOLDS(wcstol(W("x"), &end, 10) == 0 && *end == 'x');
+}
+
+static void prints(void)
+{
+    char narrow[64];
+    WCHAR wide[16];
+    HOLDS(snprintf(narrow, sizeof narrow, "%ls|%5d|%-5ls|%.3ls", W("_Total"), 7, W("ab"), W("abcdef")) == 22);
+    HOLDS(strcmp(narrow, "_Total|    7|ab   |abc") == 0);
+    HOLDS(snprintf(narrow, 4, "%ls", W("_Total")) == 6 && strcmp(narrow, "_To") == 0);
+    HOLDS(swprintf(wide, 16, W("%s %d"), W("Wide"), 5) == 6 && wcscmp(wide, W("Wide 5")) == 0);
+    HOLDS(swprintf(wide, 4, W("%d"), 12345) < 0 && wcscmp(wide, W("123")) == 0);
+    HOLDS(swprintf_s(wide, 4, W("%d"), 12345) == -1 && wide[0] == 0);
+    HOLDS(_snwprintf_s(wide, 4, _TRUNCATE, W("%d"), 12345) == -1 && wcscmp(wide, W("123")) == 0);
+    HOLDS(swprintf(wide, 16, W("%hs"), "\xC3\xBC\xF0\x9F\x98\x80") == 3 && wide[0] == 0xFC && wide[1] == 0xD83D);
+    /* Halves of characters, and bytes that are no UTF-8, are replaced. */
+    wide[0] = 0xD83D;
+    wide[1] = 'a';
+    wide[2] = 0;
+    HOLDS(snprintf(narrow, sizeof narrow, "%ls", wide) == 4 && strcmp(narrow, "\xEF\xBF\xBD" "a") == 0);
+    HOLDS(swprintf(wide, 16, W("%hs"), "\xFF") == 1 && wide[0] == 0xFFFD);
+    /* A long of Windows has 32 bits. */
+    snprintf(narrow, sizeof narrow, "%ld %lu %I64d %llx", (LONG)-1, (ULONG)4294967295u, (LONGLONG)-5, 255ULL);
+    HOLDS(strcmp(narrow, "-1 4294967295 -5 ff") == 0);
+    snprintf(narrow, sizeof narrow, "%*d|%-*d|%.*f|%05d|%+d", 4, 1, 4, 2, 2, 1.005, 42, 3);
+    HOLDS(strcmp(narrow, "   1|2   |1.00|00042|+3") == 0);
+    HOLDS(snprintf(narrow, sizeof narrow, "%s", (char *)NULL) == 6 && strcmp(narrow, "(null)") == 0);
+    HOLDS(snprintf(narrow, sizeof narrow, "%100d", 1) == 100 && narrow[62] == ' ' && narrow[63] == 0);
+    HOLDS(snprintf(narrow, sizeof narrow, "%600d", 1) == 600);
+    /* What writes, and what is no conversion, is refused. */
+    HOLDS(snprintf(narrow, sizeof narrow, "a%nb", (int *)NULL) == -1);
+    HOLDS(snprintf(narrow, sizeof narrow, "a%yb", 1) == -1);
+}
+
+static void clocks(void)
+{
+    static const struct {
+        LONGLONG units;
+        WORD parts[8];
+    } cases[] = {
+        {131246703908743382LL, {2016, 11, 6, 26, 21, 46, 30, 874}},
+        {116444736000000000LL, {1970, 1, 4, 1, 0, 0, 0, 0}},
+        {0, {1601, 1, 1, 1, 0, 0, 0, 0}},
+        {125911584000000000LL - 10000, {1999, 12, 5, 31, 23, 59, 59, 999}},
+        {125911584000000000LL + 59 * 864000000000LL, {2000, 2, 2, 29, 0, 0, 0, 0}},
+    };
+    size_t i;
+    FILETIME beyond = {0, 0x80000000};
+    SYSTEMTIME time;
+    LARGE_INTEGER before, after, frequency;
+    for (i = 0; i < _countof(cases); i++) {
+        FILETIME file_time;
+        file_time.dwLowDateTime = (DWORD)cases[i].units;
+        file_time.dwHighDateTime = (DWORD)(cases[i].units >> 32);
+        HOLDS(FileTimeToSystemTime(&file_time, &time));
+        HOLDS(memcmp(&time, cases[i].parts, sizeof time) == 0);
+    }
+    HOLDS(!FileTimeToSystemTime(&beyond, &time));
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&before);
+    Sleep(10);
+    QueryPerformanceCounter(&after);
+    HOLDS(after.QuadPart - before.QuadPart >= frequency.QuadPart / 100);
+    HOLDS(GetTickCount64() >= (ULONGLONG)before.QuadPart / 10000);
+}
+
+static void rest(void)
+{
+    GUID none;
+    BYTE *memory = (BYTE *)HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, 16);
+    HOLDS(memory && memory[15] == 0 && HeapFree(GetProcessHeap(), 0, memory));
+    HOLDS(LocalFree(LocalAlloc(LPTR, 8)) == NULL);
+    memset(&none, 0, sizeof none);
+#ifdef __cplusplus
+    HOLDS(IsEqualGUID(none, GUID_NULL) && none == GUID_NULL);
+#else
+    HOLDS(IsEqualGUID(&none, &GUID_NULL));
+#endif
+    SetLastError(ERROR_MORE_DATA);
+    HOLDS(GetLastError() == 234);
+    HOLDS(HRESULT_FROM_WIN32(ERROR_INVALID_PARAMETER) == E_INVALIDARG && FAILED(E_FAIL) && SUCCEEDED(S_OK));
+    HOLDS(LOWORD(0x12345678) == 0x5678 && HIWORD(0x12345678) == 0x1234);
+    HOLDS(min(3, 4) == 3 && max(3, 4) == 4);
+}
+
+void __cdecl wmain(int argc, WCHAR **argv, WCHAR **envp)
+{
+    HOLDS(argc == 2 && argv[2] == NULL && envp != NULL);
+    HOLDS(argv[1][0] == 'Z' && argv[1][1] == 0xFC && argv[1][2] == 0xD83D);
+    copies();
+    searches();
+    prints();
+    clocks();
+    rest();
+    if (failed) {
+        exit(1);
+    }
+}

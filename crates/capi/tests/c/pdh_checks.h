@@ -1,0 +1,62 @@
+/* Checks of the C tests of pdh.h: a program prints what is not so, and ends with 1. */
+#ifndef PDH_CHECKS_H
+#define PDH_CHECKS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pdh.h"
+#include "perfutil.h" /* TachoLastErrorText */
+
+static int failed;
+
+static inline void check_status(int line, const char *call, PDH_STATUS status, DWORD wanted)
+{
+    if ((DWORD)status != wanted) {
+        printf("line %d: %s returned 0x%08X instead of 0x%08X (%s)\n", line, call, (unsigned)status,
+               (unsigned)wanted, TachoLastErrorText());
+        failed = 1;
+    }
+}
+
+static inline void check(int line, const char *what, int holds)
+{
+    if (!holds) {
+        printf("line %d: not so: %s\n", line, what);
+        failed = 1;
+    }
+}
+
+#define RETURNS(call, code) check_status(__LINE__, #call, call, (DWORD)(code))
+#define SUCCEEDS(call) RETURNS(call, 0)
+#define HOLDS(condition) check(__LINE__, #condition, !!(condition))
+
+/* A text of 16-bit characters as bytes, of ASCII alone; good until the eighth call from now. */
+static inline const char *plain(const WCHAR *text)
+{
+    static char buffers[8][1024];
+    static unsigned next;
+    char *buffer = buffers[next++ % 8];
+    size_t place = 0;
+    for (; text && text[place] && place < sizeof buffers[0] - 1; place++) {
+        buffer[place] = text[place] < 128 ? (char)text[place] : '?';
+    }
+    buffer[place] = 0;
+    return buffer;
+}
+
+/* A text of bytes as 16-bit characters, of ASCII alone; good until the eighth call from now. */
+static inline const WCHAR *wide(const char *text)
+{
+    static WCHAR buffers[8][1024];
+    static unsigned next;
+    WCHAR *buffer = buffers[next++ % 8];
+    size_t place = 0;
+    for (; text[place] && place < 1023; place++) {
+        buffer[place] = (WCHAR)(unsigned char)text[place];
+    }
+    buffer[place] = 0;
+    return buffer;
+}
+
+#endif

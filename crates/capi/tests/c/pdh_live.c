@@ -1,0 +1,142 @@
+/*
+ * This machine, as programs of Windows read it: open, add, collect, wait, collect, format. By windows.h of the
+ * compatibility folder, with its events; and many threads on one query.
+ */
+#include <windows.h>
+#include "pdh_checks.h"
+
+#include <pthread.h>
+
+#define TEXT_OF(text) TACHO_W(text)
+
+static void twice(void)
+{
+    PDH_HQUERY query;
+    PDH_HCOUNTER total, memory, every, appears;
+    PDH_FMT_COUNTERVALUE value;
+    PDH_RAW_COUNTER raw;
+    LONGLONG before = 0, after = 0, base = 0;
+    DWORD type = 0, size = 0, count = 0, processors;
+    SUCCEEDS(PdhOpenQueryW(NULL, 5, &query));
+    HOLDS(PdhIsRealTimeQuery(query));
+    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(_Total)\\% Processor Time"), 1, &total));
+    SUCCEEDS(PdhAddEnglishCounterW(query, TEXT_OF("\\Memory\\Available Bytes"), 2, &memory));
+    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(*)\\% Processor Time"), 3, &every));
+    /* An instance that is not there may appear. */
+    SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Process(no such process)\\% Processor Time"), 4, &appears));
+    SUCCEEDS(PdhCollectQueryDataWithTime(query, &before));
+    RETURNS(PdhGetFormattedCounterValue(total, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
+    SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, &type, &value));
+    HOLDS(type == PERF_COUNTER_LARGE_RAWCOUNT && value.largeValue > 1000000);
+    Sleep(100);
+    SUCCEEDS(PdhCollectQueryDataWithTime(query, &after));
+    HOLDS(after - before >= 1000000 && after - before < 600000000);
+    SUCCEEDS(PdhGetFormattedCounterValue(total, PDH_FMT_DOUBLE, &type, &value));
+    HOLDS(value.doubleValue >= 0 && value.doubleValue <= 100);
+    SUCCEEDS(PdhGetRawCounterValue(total, NULL, &raw));
+    HOLDS(((LONGLONG)raw.TimeStamp.dwHighDateTime << 32 | raw.TimeStamp.dwLowDateTime) == after);
+    SUCCEEDS(PdhGetCounterTimeBase(total, &base));
+    HOLDS(base == 10000000);
+    HOLDS(PdhGetFormattedCounterValue(appears, PDH_FMT_DOUBLE, NULL, &value) != 0);
+    HOLDS(value.CStatus == PDH_CSTATUS_NO_INSTANCE);
+
+    RETURNS(PdhGetFormattedCounterArrayW(every, PDH_FMT_DOUBLE, &size, &count, NULL), PDH_MORE_DATA);
+    processors = count;
+    HOLDS(processors >= 2);
+    {
+        PDH_FMT_COUNTERVALUE_ITEM_W *items = (PDH_FMT_COUNTERVALUE_ITEM_W *)malloc(size);
+        DWORD n, totals = 0;
+        SUCCEEDS(PdhGetFormattedCounterArrayW(every, PDH_FMT_DOUBLE, &size, &count, items));
+        for (n = 0; n < count; n++) {
+            HOLDS(items[n].FmtValue.CStatus <= PDH_CSTATUS_NEW_DATA);
+            totals += strcmp(plain(items[n].szName), "_Total") == 0;
+        }
+        HOLDS(totals == 1);
+        free(items);
+    }
+    SUCCEEDS(PdhCloseQuery(query));
+}
+
+/* Collecting on a thread of the library, which sets an event. */
+static void by_events(void)
+{
+    PDH_HQUERY query;
+    PDH_HCOUNTER memory;
+    PDH_FMT_COUNTERVALUE value;
+    HANDLE event = CreateEvent(NULL, FALSE, FALSE, NULL);
+    int n;
+    HOLDS(event != NULL);
+    HOLDS(WaitForSingleObject(event, 0) == WAIT_TIMEOUT);
+    HOLDS(SetEvent(event) && SetEvent(event));
+    HOLDS(WaitForSingleObject(event, 0) == WAIT_OBJECT_0);
+    HOLDS(WaitForSingleObject(event, 20) == WAIT_TIMEOUT);
+    SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
+    SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &memory));
+    RETURNS(PdhCollectQueryDataEx(query, 0, event), PDH_INVALID_ARGUMENT);
+    RETURNS(PdhCollectQueryDataEx(query, 1, NULL), PDH_INVALID_HANDLE);
+    /* The number of a file that is no event. */
+    RETURNS(PdhCollectQueryDataEx(query, 1, (HANDLE)(intptr_t)5), PDH_INVALID_HANDLE);
+    SUCCEEDS(PdhCollectQueryDataEx(query, 1, event));
+    for (n = 0; n < 2; n++) {
+        HOLDS(WaitForSingleObject(event, 20000) == WAIT_OBJECT_0);
+        SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, NULL, &value));
+        HOLDS(value.largeValue > 1000000);
+    }
+    /* Another event takes the place of the first, which may be closed at any time. */
+    {
+        HANDLE manual = CreateEvent(NULL, TRUE, FALSE, NULL);
+        SUCCEEDS(PdhCollectQueryDataEx(query, 1, manual));
+        HOLDS(CloseHandle(event));
+        HOLDS(WaitForSingleObject(manual, INFINITE) == WAIT_OBJECT_0);
+        HOLDS(WaitForSingleObject(manual, 0) == WAIT_OBJECT_0);
+        SUCCEEDS(PdhCloseQuery(query));
+        HOLDS(ResetEvent(manual) && WaitForSingleObject(manual, 0) == WAIT_TIMEOUT);
+        HOLDS(CloseHandle(manual));
+    }
+}
+
+static PDH_HQUERY shared;
+
+static void *collect(void *unused)
+{
+    int n;
+    (void)unused;
+    for (n = 0; n < 20; n++) {
+        PDH_HCOUNTER counter;
+        PDH_FMT_COUNTERVALUE value;
+        const DWORD added = (DWORD)PdhAddCounterA(shared, "\\Memory\\Available Bytes", 0, &counter);
+        if (added != 0) {
+            /* The query was closed. */
+            return added == PDH_INVALID_HANDLE ? NULL : (void *)1;
+        }
+        PdhCollectQueryData(shared);
+        PdhGetFormattedCounterValue(counter, PDH_FMT_LARGE, NULL, &value);
+        PdhRemoveCounter(counter);
+    }
+    return NULL;
+}
+
+/* Threads add, collect and remove on one query, which is closed under them. */
+static void by_threads(void)
+{
+    pthread_t threads[4];
+    void *result;
+    size_t n;
+    SUCCEEDS(PdhOpenQueryA(NULL, 0, &shared));
+    for (n = 0; n < 4; n++) {
+        HOLDS(pthread_create(&threads[n], NULL, collect, NULL) == 0);
+    }
+    Sleep(50);
+    SUCCEEDS(PdhCloseQuery(shared));
+    for (n = 0; n < 4; n++) {
+        HOLDS(pthread_join(threads[n], &result) == 0 && result == NULL);
+    }
+}
+
+int main(void)
+{
+    twice();
+    by_events();
+    by_threads();
+    return failed;
+}

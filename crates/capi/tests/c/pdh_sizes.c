@@ -1,0 +1,278 @@
+/*
+ * The protocol of sizes: every function that fills a buffer, with every capacity from 0 to what is needed and 8
+ * more, in a piece of memory that is just as long and is followed by bytes that must stay. Its argument is a log.
+ */
+#include "pdh_checks.h"
+
+#define TEXT(text) TACHO_W(text)
+#define GUARD 16
+#define DISKS "\\PhysicalDisk(*)\\Avg. Disk sec/Read"
+
+static char *log_name;
+static PDH_HLOG source;
+static PDH_HCOUNTER counter;
+
+/* A call with a buffer of `size` units; 0 units are no buffer. */
+typedef PDH_STATUS (*Fill)(void *buffer, DWORD *size);
+
+static void fill(const char *what, Fill call, size_t unit)
+{
+    DWORD needed = 0, capacity;
+    unsigned char *whole = NULL;
+    PDH_STATUS status = call(NULL, &needed);
+    if ((DWORD)status != PDH_MORE_DATA || needed == 0) {
+        printf("%s: 0x%08X and %u where nothing fits\n", what, (unsigned)status, (unsigned)needed);
+        failed = 1;
+        return;
+    }
+    for (capacity = 0; capacity <= needed + 8; capacity++) {
+        const size_t bytes = capacity * unit;
+        unsigned char *memory = (unsigned char *)malloc(bytes + GUARD);
+        DWORD size = capacity;
+        size_t place;
+        if (!memory) {
+            abort();
+        }
+        memset(memory, 0xA5, bytes + GUARD);
+        status = call(memory, &size);
+        if ((DWORD)status != (capacity < needed ? PDH_MORE_DATA : 0) || size != needed) {
+            printf("%s: 0x%08X and %u with %u of %u\n", what, (unsigned)status, (unsigned)size,
+                   (unsigned)capacity, (unsigned)needed);
+            failed = 1;
+        }
+        for (place = capacity < needed ? 0 : needed * unit; place < bytes + GUARD; place++) {
+            if (memory[place] != 0xA5) {
+                printf("%s: byte %lu was written with %u of %u\n", what, (unsigned long)place,
+                       (unsigned)capacity, (unsigned)needed);
+                failed = 1;
+                break;
+            }
+        }
+        if (capacity == needed) {
+            whole = memory;
+        } else {
+            free(memory);
+        }
+    }
+    HOLDS(whole != NULL);
+    free(whole);
+}
+
+#define FILL(name, call)                                  \
+    static PDH_STATUS name(void *buffer, DWORD *size)     \
+    {                                                     \
+        return call;                                      \
+    }
+#define CHARS ((char *)buffer)
+#define WIDE ((WCHAR *)buffer)
+
+static DWORD items;
+static DWORD ample;
+static union {
+    LONGLONG aligned;
+    char bytes[4096];
+} ample_union;
+#define ample_bytes ample_union.bytes
+static WCHAR ample_wide[4096];
+
+FILL(array_w, PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, size, &items,
+                                              (PDH_FMT_COUNTERVALUE_ITEM_W *)buffer))
+FILL(array_a, PdhGetFormattedCounterArrayA(counter, PDH_FMT_LARGE, size, &items,
+                                              (PDH_FMT_COUNTERVALUE_ITEM_A *)buffer))
+FILL(raw_w, PdhGetRawCounterArrayW(counter, size, &items, (PDH_RAW_COUNTER_ITEM_W *)buffer))
+FILL(raw_a, PdhGetRawCounterArrayA(counter, size, &items, (PDH_RAW_COUNTER_ITEM_A *)buffer))
+FILL(info_w, PdhGetCounterInfoW(counter, TRUE, size, (PDH_COUNTER_INFO_W *)buffer))
+FILL(info_a, PdhGetCounterInfoA(counter, FALSE, size, (PDH_COUNTER_INFO_A *)buffer))
+FILL(parse_w, PdhParseCounterPathW(TEXT("\\\\box\\Thread(a/b#3)\\% Processor Time"),
+                                      (PDH_COUNTER_PATH_ELEMENTS_W *)buffer, size, 0))
+FILL(parse_a, PdhParseCounterPathA("\\\\box\\Thread(a/b#3)\\% Processor Time",
+                                      (PDH_COUNTER_PATH_ELEMENTS_A *)buffer, size, 0))
+FILL(expand_w, PdhExpandWildCardPathW(wide(log_name), TEXT("\\*(*)\\*"), WIDE, size, 0))
+FILL(expand_a, PdhExpandWildCardPathA(log_name, DISKS, CHARS, size, 0))
+FILL(expand_hw, PdhExpandWildCardPathHW(source, TEXT(DISKS), WIDE, size, 0))
+FILL(expand_ha, PdhExpandWildCardPathHA(source, DISKS, CHARS, size, 0))
+FILL(expand_here_w, PdhExpandCounterPathW(TEXT("\\Memory\\*"), WIDE, size))
+FILL(expand_here_a, PdhExpandCounterPathA("\\Memory\\*", CHARS, size))
+FILL(machines_w, PdhEnumMachinesW(wide(log_name), WIDE, size))
+FILL(machines_a, PdhEnumMachinesA(log_name, CHARS, size))
+FILL(machines_hw, PdhEnumMachinesHW(source, WIDE, size))
+FILL(machines_ha, PdhEnumMachinesHA(NULL, CHARS, size))
+FILL(sets_w, PdhEnumObjectsW(wide(log_name), NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
+FILL(sets_a, PdhEnumObjectsA(NULL, NULL, CHARS, size, PERF_DETAIL_WIZARD, TRUE))
+FILL(sets_hw, PdhEnumObjectsHW(source, NULL, WIDE, size, PERF_DETAIL_WIZARD, FALSE))
+FILL(sets_ha, PdhEnumObjectsHA(source, NULL, CHARS, size, PERF_DETAIL_WIZARD, FALSE))
+FILL(counters_w, PdhEnumObjectItemsW(wide(log_name), NULL, TEXT("PhysicalDisk"), WIDE, size, ample_wide,
+                                        (ample = 4096, &ample), PERF_DETAIL_WIZARD, 0))
+FILL(counters_a, PdhEnumObjectItemsA(log_name, NULL, "PhysicalDisk", CHARS, size, ample_bytes,
+                                        (ample = 4096, &ample), PERF_DETAIL_WIZARD, 0))
+FILL(instances_hw, PdhEnumObjectItemsHW(source, NULL, TEXT("PhysicalDisk"), ample_wide,
+                                           (ample = 4096, &ample), WIDE, size, PERF_DETAIL_WIZARD, 0))
+FILL(instances_ha, PdhEnumObjectItemsHA(source, NULL, "Process", ample_bytes, (ample = 4096, &ample), CHARS,
+                                           size, PERF_DETAIL_WIZARD, 0))
+FILL(instance_w, PdhParseInstanceNameW(TEXT("parent/name#7"), WIDE, size, ample_wide, (ample = 4096, &ample),
+                                          &items))
+FILL(instance_a, PdhParseInstanceNameA("parent/name#7", CHARS, size, ample_bytes, (ample = 4096, &ample),
+                                          &items))
+FILL(parent_w, PdhParseInstanceNameW(TEXT("parent/name"), ample_wide, (ample = 4096, &ample), WIDE, size,
+                                        &items))
+FILL(parent_a, PdhParseInstanceNameA("name", ample_bytes, (ample = 4096, &ample), CHARS, size, &items))
+FILL(set_w, PdhGetDefaultPerfObjectW(NULL, NULL, WIDE, size))
+FILL(set_a, PdhGetDefaultPerfObjectA(NULL, NULL, CHARS, size))
+FILL(set_hw, PdhGetDefaultPerfObjectHW(NULL, NULL, WIDE, size))
+FILL(set_ha, PdhGetDefaultPerfObjectHA(NULL, NULL, CHARS, size))
+FILL(default_w, PdhGetDefaultPerfCounterW(NULL, NULL, TEXT("Processor"), WIDE, size))
+FILL(default_a, PdhGetDefaultPerfCounterA(NULL, NULL, "Processor", CHARS, size))
+FILL(default_hw, PdhGetDefaultPerfCounterHW(NULL, NULL, TEXT("Processor"), WIDE, size))
+FILL(default_ha, PdhGetDefaultPerfCounterHA(NULL, NULL, "Processor", CHARS, size))
+FILL(range_w, PdhGetDataSourceTimeRangeW(wide(log_name), &items, (PDH_TIME_INFO *)buffer, size))
+FILL(range_a, PdhGetDataSourceTimeRangeA(log_name, &items, (PDH_TIME_INFO *)buffer, size))
+FILL(range_h, PdhGetDataSourceTimeRangeH(source, &items, (PDH_TIME_INFO *)buffer, size))
+
+static FILETIME first_time;
+FILL(record, PdhReadRawLogRecord(source, first_time, (PDH_RAW_LOG_RECORD *)buffer, size))
+
+static PDH_STATUS make_w(void *buffer, DWORD *size)
+{
+    WCHAR set[] = TEXT("Set"), name[] = TEXT("Counter"), instance[] = TEXT("i"), parent[] = TEXT("p");
+    PDH_COUNTER_PATH_ELEMENTS_W elements = {NULL, set, instance, parent, 2, name};
+    return PdhMakeCounterPathW(&elements, WIDE, size, 0);
+}
+
+static PDH_STATUS make_a(void *buffer, DWORD *size)
+{
+    char machine[] = "box", set[] = "Set", name[] = "Counter";
+    PDH_COUNTER_PATH_ELEMENTS_A elements = {machine, set, NULL, NULL, 0, name};
+    return PdhMakeCounterPathA(&elements, CHARS, size, 0);
+}
+
+/* What the arrays and structures hold: names behind the items, and pointers into the buffer. */
+static void contents(void)
+{
+    PDH_FMT_COUNTERVALUE_ITEM_W *formatted;
+    PDH_RAW_COUNTER_ITEM_A *raw;
+    PDH_COUNTER_INFO_W *info;
+    PDH_COUNTER_PATH_ELEMENTS_A *elements;
+    DWORD size = 0, count = 0, n;
+    RETURNS(PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, &size, &count, NULL), PDH_MORE_DATA);
+    HOLDS(count == 2);
+    formatted = (PDH_FMT_COUNTERVALUE_ITEM_W *)malloc(size);
+    SUCCEEDS(PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, &size, &count, formatted));
+    for (n = 0; n < count; n++) {
+        const char *name = (const char *)formatted[n].szName;
+        HOLDS(name >= (char *)(formatted + count) && name < (char *)formatted + size);
+        HOLDS(formatted[n].FmtValue.CStatus <= PDH_CSTATUS_NEW_DATA);
+    }
+    HOLDS(count == 2 && strcmp(plain(formatted[0].szName), "0 C:") == 0);
+    HOLDS(count == 2 && strcmp(plain(formatted[1].szName), "_Total") == 0);
+    /* 2147727 ticks of a clock of 14318180 Hz for one read. */
+    HOLDS(count == 2 && formatted[0].FmtValue.doubleValue == 2147727.0 / 14318180.0);
+    free(formatted);
+
+    size = 0;
+    RETURNS(PdhGetRawCounterArrayA(counter, &size, &count, NULL), PDH_MORE_DATA);
+    HOLDS(count == 2 && size == 2 * 48 + 5 + 7);
+    raw = (PDH_RAW_COUNTER_ITEM_A *)malloc(size);
+    SUCCEEDS(PdhGetRawCounterArrayA(counter, &size, &count, raw));
+    HOLDS(strcmp(raw[0].szName, "0 C:") == 0 && strcmp(raw[1].szName, "_Total") == 0);
+    HOLDS(raw[0].RawValue.FirstValue == 2147727 && raw[0].RawValue.SecondValue == 1);
+    free(raw);
+
+    size = 0;
+    RETURNS(PdhGetCounterInfoW(counter, TRUE, &size, NULL), PDH_MORE_DATA);
+    info = (PDH_COUNTER_INFO_W *)malloc(size);
+    SUCCEEDS(PdhGetCounterInfoW(counter, TRUE, &size, info));
+    HOLDS(info->dwLength == size);
+    HOLDS(info->dwType == PERF_AVERAGE_TIMER);
+    HOLDS(info->lScale == 0);
+    HOLDS(info->dwUserData == 78 && info->dwQueryUserData == 77);
+    HOLDS(strcmp(plain(info->szFullPath), "\\\\BOX" DISKS) == 0);
+    HOLDS(strcmp(plain(info->szMachineName), "\\\\BOX") == 0);
+    HOLDS(strcmp(plain(info->szObjectName), "PhysicalDisk") == 0);
+    HOLDS(strcmp(plain(info->CounterPath.szInstanceName), "*") == 0);
+    HOLDS(info->szParentInstance == NULL);
+    HOLDS(strcmp(plain(info->szCounterName), "Avg. Disk sec/Read") == 0);
+    HOLDS(info->szExplainText != NULL);
+    free(info);
+
+    size = 0;
+    RETURNS(PdhParseCounterPathA("\\\\box\\Thread(a/b#3)\\% Processor Time", NULL, &size, 0), PDH_MORE_DATA);
+    elements = (PDH_COUNTER_PATH_ELEMENTS_A *)malloc(size);
+    SUCCEEDS(PdhParseCounterPathA("\\\\box\\Thread(a/b#3)\\% Processor Time", elements, &size, 0));
+    HOLDS(strcmp(elements->szMachineName, "\\\\box") == 0);
+    HOLDS(strcmp(elements->szObjectName, "Thread") == 0);
+    HOLDS(strcmp(elements->szParentInstance, "a") == 0);
+    HOLDS(strcmp(elements->szInstanceName, "b") == 0);
+    HOLDS(elements->dwInstanceIndex == 3);
+    HOLDS(strcmp(elements->szCounterName, "% Processor Time") == 0);
+    free(elements);
+}
+
+/* Lists of the items of sets: with instances, without. */
+static void lists(void)
+{
+    char counters[256], instances[256];
+    DWORD size = sizeof counters, size2 = sizeof instances;
+    SUCCEEDS(PdhEnumObjectItemsA(log_name, NULL, "Memory", counters, &size, instances, &size2,
+                                 PERF_DETAIL_WIZARD, 0));
+    HOLDS(size == 17 && memcmp(counters, "Available Bytes\0", 17) == 0);
+    HOLDS(size2 == 0);
+    /* No room for instances is enough for a set without. */
+    size = sizeof counters;
+    size2 = 0;
+    SUCCEEDS(PdhEnumObjectItemsA(log_name, NULL, "Memory", counters, &size, NULL, &size2, PERF_DETAIL_WIZARD, 0));
+    size = sizeof counters;
+    size2 = sizeof instances;
+    SUCCEEDS(PdhEnumObjectItemsHA(source, NULL, "PhysicalDisk", counters, &size, instances, &size2,
+                                  PERF_DETAIL_WIZARD, 0));
+    HOLDS(size2 == 13 && memcmp(instances, "0 C:\0_Total\0", 13) == 0);
+    size2 = sizeof instances;
+    SUCCEEDS(PdhEnumMachinesA(log_name, instances, &size2));
+    HOLDS(size2 == 7 && memcmp(instances, "\\\\BOX\0", 7) == 0);
+    /* A list that fits comes although the other does not. */
+    memset(counters, 1, sizeof counters);
+    size = sizeof counters;
+    size2 = 1;
+    RETURNS(PdhEnumObjectItemsA(log_name, NULL, "PhysicalDisk", counters, &size, instances, &size2,
+                                PERF_DETAIL_WIZARD, 0),
+            PDH_MORE_DATA);
+    HOLDS(size2 == 13 && counters[size - 1] == 0 && counters[size - 2] == 0);
+}
+
+#define TRY(function, unit) fill(#function, function, unit)
+
+int main(int argc, char **argv)
+{
+    char names[1100];
+    PDH_HQUERY query;
+    PDH_RAW_COUNTER raw;
+    memset(names, 0, sizeof names);
+    if (argc < 2 || strlen(argv[1]) > sizeof names - 2) {
+        return 2;
+    }
+    log_name = argv[1];
+    strcpy(names, log_name);
+    SUCCEEDS(PdhBindInputDataSourceA(&source, names));
+    SUCCEEDS(PdhOpenQueryH(source, 77, &query));
+    SUCCEEDS(PdhAddCounterA(query, DISKS, 78, &counter));
+    SUCCEEDS(PdhCollectQueryData(query));
+    SUCCEEDS(PdhGetRawCounterArrayA(counter, (ample = 4096, &ample), &items, (PDH_RAW_COUNTER_ITEM_A *)ample_bytes));
+    raw = ((PDH_RAW_COUNTER_ITEM_A *)ample_bytes)->RawValue;
+    first_time = raw.TimeStamp;
+    SUCCEEDS(PdhCollectQueryData(query));
+    TRY(array_w, 1), TRY(array_a, 1), TRY(raw_w, 1), TRY(raw_a, 1), TRY(info_w, 1), TRY(info_a, 1);
+    TRY(parse_w, 1), TRY(parse_a, 1), TRY(make_w, 2), TRY(make_a, 1);
+    TRY(expand_w, 2), TRY(expand_a, 1), TRY(expand_hw, 2), TRY(expand_ha, 1);
+    TRY(expand_here_w, 2), TRY(expand_here_a, 1);
+    TRY(machines_w, 2), TRY(machines_a, 1), TRY(machines_hw, 2), TRY(machines_ha, 1);
+    TRY(sets_w, 2), TRY(sets_a, 1), TRY(sets_hw, 2), TRY(sets_ha, 1);
+    TRY(counters_w, 2), TRY(counters_a, 1), TRY(instances_hw, 2), TRY(instances_ha, 1);
+    TRY(instance_w, 2), TRY(instance_a, 1), TRY(parent_w, 2), TRY(parent_a, 1);
+    TRY(set_w, 2), TRY(set_a, 1), TRY(set_hw, 2), TRY(set_ha, 1);
+    TRY(default_w, 2), TRY(default_a, 1), TRY(default_hw, 2), TRY(default_ha, 1);
+    TRY(range_w, 1), TRY(range_a, 1), TRY(range_h, 1), TRY(record, 1);
+    contents();
+    lists();
+    SUCCEEDS(PdhCloseQuery(query));
+    SUCCEEDS(PdhCloseLog(source, 0));
+    return failed;
+}

@@ -1,0 +1,60 @@
+/* Checks of the tests of perflib.h: a program prints what is not so, and ends with 1. */
+#ifndef PERFLIB_CHECKS_H
+#define PERFLIB_CHECKS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <perflib.h>
+#include <winperf.h>
+
+static int failed;
+
+static inline void check_code(int line, const char *call, ULONG code, ULONG wanted)
+{
+    if (code != wanted) {
+        printf("line %d: %s returned %u instead of %u: %s\n", line, call, (unsigned)code, (unsigned)wanted,
+               TachoLastErrorText());
+        failed = 1;
+    }
+}
+
+static inline void check(int line, const char *what, int holds)
+{
+    if (!holds) {
+        printf("line %d: not so: %s\n", line, what);
+        failed = 1;
+    }
+}
+
+#define RETURNS(call, code) check_code(__LINE__, #call, call, code)
+#define HOLDS(condition) check(__LINE__, #condition, !!(condition))
+/* The last error's text has these words. */
+#define TELLS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
+
+/* A set with several instances, and one without names; both are there on every Linux. */
+static const GUID PROCESSORS = {0xb4fc721a, 0x0378, 0x476f, {0x89, 0xba, 0xa5, 0xa7, 0x9f, 0x81, 0x0b, 0x36}};
+
+/* An identifier with room for a name. */
+typedef struct {
+    PERF_COUNTER_IDENTIFIER head;
+    WCHAR name[12];
+} NAMED;
+
+static inline NAMED named(const GUID *set, const char *name, ULONG counter)
+{
+    NAMED made;
+    size_t i, size;
+    memset(&made, 0, sizeof made);
+    made.head.CounterSetGuid = *set;
+    made.head.CounterId = counter;
+    made.head.InstanceId = 0xFFFFFFFF;
+    for (i = 0; name[i] && i < 11; i++) {
+        made.name[i] = (WCHAR)name[i];
+    }
+    size = i == 0 ? 40 : (40 + 2 * (i + 1) + 7) / 8 * 8;
+    made.head.Size = (ULONG)size;
+    return made;
+}
+
+#endif

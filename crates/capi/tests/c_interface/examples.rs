@@ -1,0 +1,120 @@
+//! The examples of C, and the tests of perflib.h under valgrind.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::compiler::{Link, Program, output, succeed};
+use crate::library::crate_folder;
+use crate::perflib::private_folder;
+
+fn example(name: &str) -> PathBuf {
+    crate_folder().join("examples/c").join(name)
+}
+
+fn compiled(name: &str, standard: &str, link: Link<'_>) -> Program {
+    Program::compile(example(name).to_str().expect("UTF-8"), standard, link, &[])
+}
+
+#[test]
+fn a_set_is_listed_by_its_name() {
+    let program = compiled("list.c", "c17", Link::Shared);
+    let printed = succeed(&mut program.command(&["processor information"]));
+    assert!(
+        printed.starts_with("processor information {b4fc721a-0378-476f-89ba-a5a79f810b36}: "),
+        "{printed}"
+    );
+    for part in [
+        "\n  0 % Processor Time\n",
+        "\n  a counter that there is not: 4202\n",
+        "\n  one counter: ",
+        "\n  counters: ",
+        "\n  one counter of all instances:\n    ",
+        "\n  counters of all instances:\n    ",
+        "    _Total: ",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let memory = succeed(&mut program.command(&["Memory"]));
+    assert!(memory.contains("\n  counters: ") && !memory.contains("instances"), "{memory}");
+    let unknown = output(&mut program.command(&["No Such Set"]));
+    assert_eq!(unknown.status.code(), Some(1));
+}
+
+#[test]
+fn a_published_set_is_listed_while_its_program_runs() {
+    let folder = private_folder();
+    let provider = compiled("provider.c", "c17", Link::Shared);
+    let list = compiled("list.c", "c17", Link::Shared);
+    let set = "{8f0c1d7b-53a2-4b4e-9d6b-20715e4caf11}";
+    let mut running = provider
+        .command(&["60"])
+        .env("TACHO_RUNTIME_DIR", folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let is_there = || {
+        let listed = output(list.command(&[set]).env("TACHO_RUNTIME_DIR", folder.path()));
+        let printed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        (listed.status.success() && printed.contains("checkout: ")).then_some(printed)
+    };
+    let begun = std::time::Instant::now();
+    let mut printed = None;
+    while printed.is_none() && begun.elapsed().as_secs() < 50 {
+        printed = is_there();
+    }
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    let printed = printed.expect("it was published");
+    assert!(printed.contains(": 4 counters\n"), "{printed}");
+    assert!(printed.contains("one counter of all instances:\n    checkout: 1"), "{printed}");
+    assert!(is_there().is_none(), "it is gone with its program");
+}
+
+/// Whether the tool is installed; else the test says that it was left out.
+fn has(tool: &str) -> bool {
+    let is_there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        eprintln!("left out: {tool} is not installed");
+    }
+    is_there
+}
+
+#[test]
+fn neither_errors_nor_leaks_under_valgrind() {
+    if !has("valgrind") {
+        return;
+    }
+    for (name, arguments) in [
+        ("perflib_consumer.c", vec![]),
+        ("perflib_provider.c", vec!["windows"]),
+        ("perflib_provider.c", vec!["values"]),
+        ("perflib_provider.c", vec!["callback"]),
+        ("perflib_provider.c", vec!["single"]),
+    ] {
+        let folder = private_folder();
+        let program = Program::compile(name, "c17", Link::Shared, &["-g"]);
+        let file = program.folder().join("program");
+        let mut command = Command::new("valgrind");
+        command.args([
+            "-q",
+            "--error-exitcode=99",
+            "--leak-check=full",
+            "--errors-for-leak-kinds=definite,indirect",
+        ]);
+        command.arg(file).args(&arguments).env("TACHO_RUNTIME_DIR", folder.path());
+        succeed(&mut command);
+    }
+}
+
+#[test]
+fn manual_pages_are_in_order() {
+    if !has("man") {
+        return;
+    }
+    for page in ["perflib.3", "perfutil.3"] {
+        let path = crate_folder().join("man").join(page);
+        let shown = output(Command::new("man").args(["--warnings", "-l"]).arg(&path).env("MANWIDTH", "100"));
+        assert!(shown.status.success() && shown.stderr.is_empty(), "{page}: {shown:?}");
+        assert!(String::from_utf8_lossy(&shown.stdout).contains("NAME"), "{page}");
+    }
+}

@@ -1,0 +1,103 @@
+//! perflib.h and winperf.h, and programs that check what the functions return.
+
+use std::collections::BTreeMap;
+
+use tachograph_counters::CounterType;
+
+use crate::compiler::{Link, Program, STANDARDS, compiler, succeed};
+use crate::library::crate_folder;
+
+/// The option with which a wide character has 16 bits.
+pub(crate) const SHORT_WCHAR: &str = "-fshort-wchar";
+
+#[test]
+fn layouts_and_constants_are_those_of_windows() {
+    for standard in STANDARDS {
+        for options in [&[][..], &[SHORT_WCHAR]] {
+            let program = Program::compile("perflib_layout.c", standard, Link::Shared, options);
+            assert_eq!(succeed(&mut program.command(&[""; 0])), "as on Windows\n");
+        }
+    }
+}
+
+/// The numbers that a header defines, by name.
+fn numbers_of(header: &str, prefix: &str) -> BTreeMap<String, u32> {
+    let macros =
+        succeed(compiler("c17").args(["-E", "-dM"]).arg(crate_folder().join("include").join(header)));
+    let numbers = macros.lines().filter_map(|line| {
+        let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
+        let value = match value.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => value.parse().ok()?,
+        };
+        name.starts_with(prefix).then(|| (name.to_owned(), value))
+    });
+    numbers.collect()
+}
+
+#[test]
+fn the_types_are_those_of_the_library() {
+    let in_header = numbers_of("winperf.h", "PERF_");
+    let mut named = 0;
+    for (name, word) in &in_header {
+        if let Some(known) = CounterType::from_name(name) {
+            assert_eq!(CounterType(*word), known, "{name}");
+            named += 1;
+        }
+    }
+    // All that Windows names.
+    assert_eq!(named, 40);
+}
+
+#[test]
+fn the_codes_are_those_of_the_library() {
+    let in_header = numbers_of("tachograph/errors.h", "ERROR_");
+    assert_eq!(in_header.len(), 21);
+    for (name, code) in in_header {
+        let known = tachograph_perflib::ErrorCode(code).name();
+        // Success is no error, and a handle that is none is known to the C interface alone.
+        assert!(
+            known == Some(&*name) || ["ERROR_SUCCESS", "ERROR_INVALID_HANDLE"].contains(&&*name),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn consumers_of_this_machine() {
+    for (standard, link, options) in
+        [("c99", Link::Static, &[][..]), ("c17", Link::Shared, &[]), ("c++17", Link::Shared, &[SHORT_WCHAR])]
+    {
+        let program = Program::compile("perflib_consumer.c", standard, link, options);
+        succeed(&mut program.command(&[""; 0]));
+    }
+}
+
+#[test]
+fn many_consuming_threads_at_once() {
+    let program = Program::compile("perflib_threads.c", "c17", Link::Shared, &[]);
+    succeed(&mut program.command(&[""; 0]));
+}
+
+#[test]
+fn providers_and_who_consumes_them() {
+    for (standard, link, options) in [("c17", Link::Static, &[][..]), ("c++17", Link::Shared, &[SHORT_WCHAR])]
+    {
+        let program = Program::compile("perflib_provider.c", standard, link, options);
+        for part in ["windows", "values", "callback", "single", "threads"] {
+            let folder = private_folder();
+            succeed(program.command(&[part]).env("TACHO_RUNTIME_DIR", folder.path()));
+            let left = std::fs::read_dir(folder.path()).expect("the folder").count();
+            assert_eq!(left, 0, "{part}: what was published is gone");
+        }
+    }
+}
+
+/// A runtime folder for one program.
+pub(crate) fn private_folder() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let owner_only = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder.path(), owner_only).expect("the folder is ours");
+    folder
+}

@@ -1,0 +1,48 @@
+//! The section of docs/c-interface.md on pdh.h, and the man page, are current.
+
+use crate::compiler::{compiler, succeed};
+use crate::header::declared;
+use crate::library::crate_folder;
+
+/// The section.
+fn section() -> String {
+    let page = std::fs::read_to_string(crate_folder().join("../../docs/c-interface.md")).expect("the page");
+    let (_, section) = page.split_once("\n## pdh.h\n").expect("the section");
+    section.split("\n## ").next().expect("its text").to_owned()
+}
+
+#[test]
+fn its_program_compiles_without_a_warning() {
+    let section = section();
+    let (_, rest) = section.split_once("```c\n").expect("a program");
+    let (program, _) = rest.split_once("```").expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("program.c");
+    std::fs::write(&source, program).expect("written");
+    for standard in ["c11", "c17"] {
+        succeed(compiler(standard).arg("-fsyntax-only").arg(&source));
+    }
+}
+
+#[test]
+fn it_names_every_function() {
+    let section = section();
+    for function in declared() {
+        // W and A are named once; functions that end in H as those of that end, too.
+        let name = function.trim_end_matches(['W', 'A']);
+        let named = [name, name.trim_end_matches('H')];
+        assert!(named.iter().any(|name| section.contains(&format!("`{name}`"))), "{function}");
+    }
+}
+
+#[test]
+fn functions_of_the_man_page_are_there() {
+    let page = std::fs::read_to_string(crate_folder().join("man/pdh.3")).expect("the man page");
+    let declared = declared();
+    let named = page.lines().filter_map(|line| line.strip_prefix(".Fn Pdh")?.split_whitespace().next());
+    let named: Vec<String> = named.map(|name| format!("Pdh{name}")).collect();
+    assert!(named.len() > 7);
+    for function in named {
+        assert!(declared.contains(&function), "{function}");
+    }
+}

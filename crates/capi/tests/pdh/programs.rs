@@ -1,0 +1,56 @@
+//! C programs that check the interface themselves: they print what is not so, and end with 1.
+
+use std::path::PathBuf;
+
+use crate::compiler::{Link, Program, succeed};
+use crate::logs;
+
+/// A log in the program's folder.
+pub(crate) fn log_for(program: &Program) -> PathBuf {
+    let path = program.folder().join("server log.blg");
+    logs::write(&path);
+    path
+}
+
+/// Compiles a program for C and for C++ with 16-bit `wchar_t`, and runs it with a log as its argument.
+fn runs_over_a_log(name: &str) {
+    for (standard, link, options) in
+        [("c17", Link::Static, &[][..]), ("c++17", Link::Shared, &["-fshort-wchar", "-DUNICODE"][..])]
+    {
+        let program = Program::compile(name, standard, link, options);
+        succeed(&mut program.command(&[log_for(&program)]));
+    }
+}
+
+#[test]
+fn null_pointers_dead_handles_and_status_codes() {
+    runs_over_a_log("pdh_arguments.c");
+}
+
+#[test]
+fn the_protocol_of_sizes() {
+    runs_over_a_log("pdh_sizes.c");
+}
+
+#[test]
+fn logs_are_read() {
+    runs_over_a_log("pdh_read.c");
+}
+
+#[test]
+fn logs_are_written_and_read_back() {
+    for (standard, link) in [("c17", Link::Static), ("c++17", Link::Shared)] {
+        let program = Program::compile("pdh_write.c", standard, link, &[]);
+        succeed(&mut program.command(&[program.folder()]));
+    }
+}
+
+#[test]
+fn this_machine_events_and_threads() {
+    for (standard, link, options) in
+        [("c17", Link::Shared, &[][..]), ("c++17", Link::Static, &["-fshort-wchar", "-DUNICODE"][..])]
+    {
+        let program = Program::compile("pdh_live.c", standard, link, options);
+        succeed(&mut program.command(&[""; 0]));
+    }
+}

@@ -1,0 +1,41 @@
+//! The programs under valgrind: no error of memory, and nothing lost.
+
+use std::process::Command;
+
+use crate::compiler::{Link, Program, output};
+use crate::programs::log_for;
+
+/// Whether valgrind is there.
+fn is_installed() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn no_error_and_no_leak() {
+    if !is_installed() {
+        eprintln!("left out: valgrind is not installed");
+        return;
+    }
+    for name in ["pdh_arguments.c", "pdh_read.c", "pdh_sizes.c"] {
+        let program = Program::compile(name, "c17", Link::Shared, &["-g"]);
+        let log = log_for(&program);
+        let run = output(
+            Command::new("valgrind")
+                .args([
+                    "--quiet",
+                    "--error-exitcode=99",
+                    "--leak-check=full",
+                    "--errors-for-leak-kinds=definite,indirect",
+                ])
+                .arg(program.folder().join("program"))
+                .arg(log),
+        );
+        let text = String::from_utf8_lossy(&run.stderr);
+        assert!(
+            run.status.success(),
+            "{name}: {}\n{}{text}",
+            run.status,
+            String::from_utf8_lossy(&run.stdout)
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! What a data source has: counter sets with their counters and instances.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::set::{Counter, CounterSet, Instance, TitleIndexes};
+use tachograph_counters::wildcard::{Pattern, eq_ignore_case, fold_case};
+use tachograph_flow::UnionScan;
+use tachograph_flow::live::description_of;
+use tachograph_perflib::registration::CounterSetInfo;
+use tachograph_perflib::{ErrorCode, Numbering, Registry};
+
+use crate::source::{DataSource, Origin};
+use crate::{PdhStatus, Result};
+
+/// A counter set of a data source.
+pub(crate) struct KnownSet {
+    pub(crate) machine: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) english_name: Option<Arc<str>>,
+    pub(crate) has_instances: bool,
+    /// Whether the instances are processes, which a path need not name.
+    pub(crate) is_per_process: bool,
+    pub(crate) detail_level: u32,
+    /// What one record of a log holds; of a machine one part, whose instances are read when they are asked for.
+    parts: Vec<Part>,
+    /// Of a machine: the registration.
+    info: Option<Arc<CounterSetInfo>>,
+}
+
+/// Counters with the instances that they have.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) set: Arc<CounterSet>,
+    pub(crate) instances: Vec<Arc<Instance>>,
+}
+
+impl KnownSet {
+    /// Whether the set has this name, or this English name.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        is_named(&self.name, self.english_name.as_ref(), name)
+    }
+
+    /// Whether a pattern takes the set by its name, or by its English name.
+    pub(crate) fn is_taken(&self, pattern: &Pattern) -> bool {
+        pattern.matches(&self.name) || self.english_name.as_ref().is_some_and(|name| pattern.matches(name))
+    }
+
+    /// The counters, each once, in their order.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = &Counter> {
+        let mut known = HashSet::new();
+        let is_single = self.parts.len() == 1;
+        let counters = self.parts.iter().flat_map(|part| &part.set.counters);
+        counters.filter(move |counter| is_single || known.insert(fold_case(&counter.name)))
+    }
+
+    /// What a counter counts, in a sentence; empty where the source does not say.
+    pub(crate) fn help(&self, counter: &str) -> Arc<str> {
+        let info = self.info.iter().flat_map(|info| &info.counters).find(|info| *info.name == *counter);
+        info.map_or_else(Arc::default, |info| Arc::clone(&info.help))
+    }
+
+    /// The V1 numbers of the set's name and help, where a log has them.
+    pub(crate) fn indexes(&self) -> Option<TitleIndexes> {
+        self.parts.first().and_then(|part| part.set.indexes)
+    }
+
+    /// The V1 number of the set's default counter, where a log has one.
+    pub(crate) fn default_counter(&self) -> u32 {
+        self.parts.first().map_or(0, |part| part.set.default_counter)
+    }
+}
+
+/// Whether a counter has this name, or this English name.
+pub(crate) fn is_counter_named(counter: &Counter, name: &str) -> bool {
+    is_named(&counter.name, counter.english_name.as_ref(), name)
+}
+
+/// Whether a pattern takes a counter by its name, or by its English name.
+pub(crate) fn is_counter_taken(counter: &Counter, pattern: &PathPattern) -> bool {
+    pattern.matches_counter(&counter.name)
+        || counter.english_name.as_ref().is_some_and(|name| pattern.matches_counter(name))
+}
+
+fn is_named(own: &str, english: Option<&Arc<str>>, name: &str) -> bool {
+    eq_ignore_case(own, name) || english.is_some_and(|english| eq_ignore_case(english, name))
+}
+
+/// The counter sets of logs.
+pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
+    let mut sets: Vec<KnownSet> = Vec::new();
+    let mut places = HashMap::new();
+    for group in scan.groups() {
+        let set = &group.set;
+        let key = (fold_case(&set.machine), fold_case(&set.name), set.has_instances);
+        let place = *places.entry(key).or_insert(sets.len());
+        if place == sets.len() {
+            sets.push(KnownSet {
+                machine: Arc::clone(&set.machine),
+                name: Arc::clone(&set.name),
+                english_name: set.english_name.clone(),
+                has_instances: set.has_instances,
+                is_per_process: false,
+                detail_level: 0,
+                parts: Vec::new(),
+                info: None,
+            });
+        }
+        sets[place].parts.push(Part { set: Arc::clone(set), instances: group.instances.clone() });
+    }
+    sets
+}
+
+/// The counter sets of a machine, without their instances.
+fn of_registry(registry: &Registry) -> Vec<KnownSet> {
+    let known = |info: &Arc<CounterSetInfo>| KnownSet {
+        machine: Arc::clone(registry.machine()),
+        name: Arc::clone(&info.name),
+        english_name: None,
+        has_instances: info.has_instances(),
+        is_per_process: info.is_per_process,
+        detail_level: info.detail_level,
+        parts: vec![Part { set: Arc::new(description_of(registry.machine(), info)), instances: Vec::new() }],
+        info: Some(Arc::clone(info)),
+    };
+    registry.counter_sets().map(known).collect()
+}
+
+impl DataSource {
+    /// All counter sets.
+    pub(crate) fn sets(&self) -> Result<Arc<[KnownSet]>> {
+        Ok(match self.origin() {
+            Origin::Machine(registry) => of_registry(&registry()).into(),
+            Origin::Logs(logs) => Arc::clone(&logs.scan()?.sets),
+        })
+    }
+
+    /// The parts of a set with their instances: of a machine those that there are now.
+    pub(crate) fn parts<'a>(&self, set: &'a KnownSet) -> Result<Cow<'a, [Part]>> {
+        let (Origin::Machine(registry), Some(info)) = (self.origin(), &set.info) else {
+            return Ok(Cow::Borrowed(&set.parts));
+        };
+        let mut parts = set.parts.clone();
+        if let (Some(part), true) = (parts.first_mut(), info.has_instances()) {
+            let keys = registry().instances(info.guid).map_err(|failure| status_of(failure.code))?;
+            part.instances = Numbering::default().number(&keys).to_vec();
+        }
+        Ok(Cow::Owned(parts))
+    }
+
+    /// The name of the machine that is meant, without backslashes; `None` where any is.
+    ///
+    /// # Errors
+    ///
+    /// [`PdhStatus::NO_MACHINE`] where the source has no such machine.
+    pub(crate) fn machine(&self, machine: Option<&str>) -> Result<Option<String>> {
+        let name = machine.unwrap_or_default().trim_start_matches('\\');
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let is_known = match self.origin() {
+            Origin::Machine(registry) => {
+                let registry = registry();
+                let local = [".", "localhost", registry.machine()];
+                if local.iter().any(|local| eq_ignore_case(local, name)) {
+                    return Ok(None);
+                }
+                false
+            }
+            Origin::Logs(logs) => logs.scan()?.sets.iter().any(|set| eq_ignore_case(&set.machine, name)),
+        };
+        if is_known { Ok(Some(name.to_owned())) } else { Err(PdhStatus::NO_MACHINE) }
+    }
+
+    /// The counter sets of one machine; of all for `None`.
+    pub(crate) fn sets_of(&self, machine: Option<&str>) -> Result<Vec<SetPlace>> {
+        let machine = self.machine(machine)?;
+        let sets = self.sets()?;
+        let is_meant =
+            |set: &KnownSet| machine.as_ref().is_none_or(|machine| eq_ignore_case(machine, &set.machine));
+        let places = (0..sets.len()).filter(|&place| is_meant(&sets[place]));
+        Ok(places.map(|place| SetPlace { sets: Arc::clone(&sets), place }).collect())
+    }
+}
+
+/// One of the counter sets of a source.
+pub(crate) struct SetPlace {
+    sets: Arc<[KnownSet]>,
+    place: usize,
+}
+
+impl std::ops::Deref for SetPlace {
+    type Target = KnownSet;
+
+    fn deref(&self) -> &KnownSet {
+        &self.sets[self.place]
+    }
+}
+
+/// The status of a provider's failure.
+pub(crate) fn status_of(code: ErrorCode) -> PdhStatus {
+    if code == ErrorCode::TIMEOUT { PdhStatus::QUERY_PERF_DATA_TIMEOUT } else { PdhStatus::NO_DATA }
+}

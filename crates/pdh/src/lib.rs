@@ -1,0 +1,35 @@
+//! The functions of the Performance Data Helper (PDH) in Rust form: queries of counters over this machine or over a log,
+//! formatted values, statistics, and counter paths. `capi` gives them to C programs as `pdh.h`.
+//!
+//! Each function names the C function that it stands for as a search alias. Buffers and their sizes, texts of two bytes a
+//! character and handles are the matter of the C interface; everything else is here.
+
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod collector;
+mod expand;
+mod find;
+mod format;
+mod log;
+mod objects;
+mod path;
+mod query;
+mod raw;
+mod record;
+mod source;
+mod statistics;
+mod status;
+
+pub use collector::Collector;
+pub use expand::{NO_EXPAND_COUNTERS, NO_EXPAND_INSTANCES, REFRESH_COUNTERS};
+pub use format::{Format, FormattedValue, NoValue, Value, flags};
+pub use log::{LogHandle, LogType, access};
+pub use objects::ObjectItems;
+pub use path::{InstanceElements, PathElements, make_counter_path, parse_counter_path, parse_instance_name};
+pub use query::{CounterId, CounterInfo, FormattedItem, Query, RawItem};
+pub use raw::{CounterKind, RawCounter, calculate_from_raw, format_from_raw};
+pub use record::RawLogRecord;
+pub use source::{DataSource, TimeRange};
+pub use statistics::{Statistics, compute_statistics};
+pub use status::{PdhStatus, Result};

@@ -1,0 +1,355 @@
+//! Queries over a machine: pdh-tools 1.4, counter-types 5.
+
+use tachograph_pdh::{
+    CounterId, DataSource, Format, FormattedValue, LogHandle, NoValue, PdhStatus, Query, Value, flags,
+};
+use tachograph_perflib::{ErrorCode, FREQUENCY};
+
+use crate::made::Machine;
+
+fn value(query: &Query, id: CounterId) -> Result<f64, (PdhStatus, PdhStatus)> {
+    match query.formatted_value(id, Format::DOUBLE) {
+        Ok(FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) }) => Ok(double),
+        Ok(other) => panic!("{other:?}"),
+        Err(NoValue { status, value_status }) => Err((status, value_status)),
+    }
+}
+
+/// Name, index, and the value or its status.
+type Item = (String, u32, Result<f64, PdhStatus>);
+
+fn array(query: &Query, id: CounterId) -> Result<Vec<Item>, PdhStatus> {
+    let items = query.formatted_array(id, Format::DOUBLE)?.into_iter().map(|item| {
+        let value = match item.value {
+            FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) } => Ok(double),
+            FormattedValue { status, value } => {
+                assert_eq!(value, Value::Double(0.0));
+                Err(status)
+            }
+        };
+        (item.name, item.index, value)
+    });
+    Ok(items.collect())
+}
+
+#[test]
+fn handles_may_be_used_from_any_thread() {
+    fn is_send<T: Send>() {}
+    fn is_sync<T: Sync>() {}
+    is_send::<Query>();
+    is_send::<LogHandle>();
+    is_send::<DataSource>();
+    is_sync::<DataSource>();
+}
+
+/// PdhAddCounter's and PdhAddEnglishCounter's row of the table.
+#[test]
+fn adding() {
+    let machine = Machine::new();
+    let mut query = Query::open(&machine.source, 0);
+    for (path, status) in [
+        (r"\System\System Down Time", PdhStatus::NO_COUNTER),
+        (r"\Sistem\System Up Time", PdhStatus::NO_OBJECT),
+        ("", PdhStatus::NO_COUNTERNAME),
+        ("blah", PdhStatus::BAD_COUNTERNAME),
+        (r"\System", PdhStatus::BAD_COUNTERNAME),
+        (r"\\other\System\System Up Time", PdhStatus::NO_MACHINE),
+        (r"\Process\Ticks/sec", PdhStatus::NO_INSTANCE),
+        (r"\System(x)\System Up Time", PdhStatus::NO_INSTANCE),
+        // Set and counter are names.
+        (r"\Process(*)\*", PdhStatus::NO_COUNTER),
+        (r"\S*\System Up Time", PdhStatus::NO_OBJECT),
+    ] {
+        assert_eq!(query.add_counter(path, 0), Err(status), "{path}");
+        assert_eq!(query.add_english_counter(path, 0), Err(status), "{path}");
+    }
+    assert_eq!(query.counters().count(), 0);
+    // An unknown instance may appear later, and does.
+    let late = query.add_counter(r"\Process(late)\ID Process", 0).expect("success");
+    let fixed = query.add_english_counter(r"\system\system up time", 0).expect("there");
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(value(&query, late), Err((PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)));
+    assert_eq!(query.raw_value(late).expect("a raw value").status, PdhStatus::NO_INSTANCE);
+    assert_eq!(query.info(late).expect("there").status, PdhStatus::NO_INSTANCE);
+    assert_eq!(value(&query, fixed), Ok(42.0));
+    machine.after(1, |values| values.processes.push(("late".into(), 77, 0)));
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(value(&query, late), Ok(77.0));
+    // A provider that fails does not keep a counter out.
+    machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
+    assert!(query.add_counter(r"\Process(bash)\Ticks/sec", 0).is_ok());
+}
+
+/// Types of two samples have no value at the first collection, types of one have; before it there is nothing.
+#[test]
+fn first_collections() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[
+        r"\System\Context Switches/sec",
+        r"\System\System Up Time",
+        r"\LogicalDisk(/home)\% Free Space",
+        r"\Processor(0)\% Processor Time",
+        r"\Process(*)\Ticks/sec",
+    ]);
+    let [switches, up, free, busy, ticks] = ids[..] else { panic!("five") };
+    for id in [switches, up, free, busy] {
+        let not_yet = PdhStatus::ITEM_NOT_VALIDATED;
+        assert_eq!(value(&query, id), Err((PdhStatus::INVALID_DATA, not_yet)));
+        assert_eq!(query.raw_value(id).expect("a raw value").status, not_yet);
+        assert_eq!(query.info(id).expect("there").status, not_yet);
+    }
+    assert_eq!(query.formatted_array(ticks, Format::DOUBLE), Err(PdhStatus::INVALID_DATA));
+    assert_eq!(query.raw_array(ticks), Err(PdhStatus::INVALID_DATA));
+
+    let time = query.collect_with_time().expect("values");
+    let none = Err((PdhStatus::INVALID_DATA, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!(value(&query, switches), none);
+    assert_eq!(value(&query, busy), none);
+    assert_eq!((value(&query, up), value(&query, free)), (Ok(42.0), Ok(50.0)));
+    assert_eq!(array(&query, ticks), Err(PdhStatus::INVALID_DATA));
+    assert_eq!(query.raw_array(ticks).expect("raw values").len(), 3);
+    let raw = query.raw_value(switches).expect("a raw value");
+    assert_eq!((raw.status, raw.first, raw.time_stamp), (PdhStatus::VALID_DATA, 1000, time));
+    assert_eq!(raw.second, 100 * FREQUENCY);
+
+    machine.after(2, |values| {
+        values.switches += 10;
+        values.busy[0] += 5_000_000;
+    });
+    let later = query.collect_with_time().expect("values");
+    assert_eq!(later.since(time), 2 * FREQUENCY);
+    assert_eq!((value(&query, switches), value(&query, busy)), (Ok(5.0), Ok(25.0)));
+    // The same from the raw values.
+    let newer = query.raw_value(switches).expect("a raw value");
+    let kind = query.kind(switches).expect("there");
+    let again =
+        tachograph_pdh::calculate_from_raw(&kind, Format::DOUBLE, &newer, Some(&raw)).expect("a value");
+    assert_eq!(again.value, Value::Double(5.0));
+    // Values stay until the next collection.
+    assert_eq!(value(&query, switches), Ok(5.0));
+}
+
+#[test]
+fn counters_that_go_back() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[r"\System\Context Switches/sec"]);
+    query.collect().expect("a value");
+    machine.after(1, |values| values.switches = 1);
+    query.collect().expect("a value");
+    let negative = Err((PdhStatus::NEGATIVE_VALUE, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!(value(&query, ids[0]), negative);
+    // No time, no change: 0.
+    query.collect().expect("a value");
+    assert_eq!(value(&query, ids[0]), Ok(0.0));
+}
+
+/// PdhCollectQueryData's row of the table.
+#[test]
+fn nothing_to_collect() {
+    let machine = Machine::new();
+    let mut query = Query::open(&machine.source, 0);
+    assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
+    let nobody = query.add_counter(r"\Process(nobody)\Ticks/sec", 0).expect("success");
+    let none = query.add_counter(r"\Empty(*)\Count", 0).expect("success");
+    assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
+    assert_eq!(query.raw_value(nobody).expect("a raw value").status, PdhStatus::NO_INSTANCE);
+    assert_eq!(array(&query, none), Err(PdhStatus::NO_DATA));
+    assert_eq!(query.raw_array(none), Err(PdhStatus::NO_DATA));
+    // One value is enough.
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    assert_eq!(query.collect(), Ok(()));
+    // A set that cannot be read is an error of its own counters.
+    let bash = query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
+    let all = query.add_counter(r"\Process(*)\ID Process", 0).expect("there");
+    machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(value(&query, bash), Err((PdhStatus::INVALID_DATA, PdhStatus::CSTATUS_INVALID_DATA)));
+    assert_eq!(array(&query, all), Err(PdhStatus::NO_DATA));
+    assert_eq!(query.info(all).expect("there").status, PdhStatus::NO_DATA);
+    assert_eq!(value(&query, up), Ok(42.0));
+    query.remove_counter(up).expect("there");
+    assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
+}
+
+#[test]
+fn arrays() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[
+        r"\Process(*)\Ticks/sec",
+        r"\Process(b*)\ID Process",
+        r"\Process(BASH)\ID Process",
+        r"\Thread(*)\ID Thread",
+        r"\Process(absent)\Ticks/sec",
+        r"\System\System Up Time",
+    ]);
+    query.collect().expect("values");
+    machine.after(1, |values| {
+        values.processes[0].2 += 5;
+        values.processes[1].2 += 7;
+        // Another instance comes in front, one goes.
+        values.processes.remove(2);
+        values.processes.insert(0, ("awk".into(), 9, 1));
+    });
+    query.collect().expect("values");
+    // Instances of one name have one name here, and a number beside it; who is new has no value yet.
+    let none = Err(PdhStatus::CSTATUS_INVALID_DATA);
+    let expected =
+        vec![("awk".to_owned(), 0, none), ("bash".to_owned(), 0, Ok(5.0)), ("bash".to_owned(), 1, Ok(7.0))];
+    assert_eq!(array(&query, ids[0]), Ok(expected));
+    let names: Vec<_> =
+        query.raw_array(ids[0]).expect("values").into_iter().map(|item| (item.name, item.index)).collect();
+    assert_eq!(names, [("awk".to_owned(), 0), ("bash".to_owned(), 0), ("bash".to_owned(), 1)]);
+    // What another path asks for is not among them, absent or not.
+    let ids_of = vec![("bash".to_owned(), 0, Ok(1.0)), ("bash".to_owned(), 1, Ok(2.0))];
+    assert_eq!(array(&query, ids[1]), Ok(ids_of));
+    let parents: Vec<_> =
+        query.raw_array(ids[3]).expect("values").into_iter().map(|item| item.name).collect();
+    assert_eq!(parents, ["bash/0", "bash/1"]);
+    // One instance is an array of one; several are no single value.
+    assert_eq!(value(&query, ids[2]), Ok(1.0));
+    assert_eq!(array(&query, ids[2]), Ok(vec![("BASH".to_owned(), 0, Ok(1.0))]));
+    assert_eq!(array(&query, ids[5]), Ok(vec![(String::new(), 0, Ok(42.0))]));
+    let wild = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!(value(&query, ids[0]), wild);
+    assert_eq!(query.raw_value(ids[0]), Err(PdhStatus::INVALID_ARGUMENT));
+    // Who comes back has no value before.
+    machine.after(1, |values| values.processes.retain(|(name, ..)| name != "awk"));
+    query.collect().expect("values");
+    machine.after(1, |values| values.processes.push(("awk".into(), 9, 100)));
+    query.collect().expect("values");
+    assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, none)));
+}
+
+/// counter-types 5.9: pairs are of the same instance, whatever numbers it has, also where counters are added on the way.
+#[test]
+fn pairs_are_of_one_instance() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[r"\Process(bash)\Ticks/sec"]);
+    machine.after(1, |values| {
+        values.processes = vec![("bash".into(), 1, 20), ("bash".into(), 2, 1000)];
+    });
+    query.collect().expect("a value");
+    machine.after(1, |values| {
+        values.processes = vec![("bash".into(), 2, 1500)];
+    });
+    // A new counter numbers the instances anew.
+    query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
+    query.collect().expect("a value");
+    let got = value(&query, ids[0]);
+    assert!(got.is_err(), "1480 would be a pair of two processes: {got:?}");
+    machine.after(1, |values| values.processes[0].2 = 2000);
+    query.collect().expect("a value");
+    assert_eq!(value(&query, ids[0]), Ok(500.0));
+}
+
+#[test]
+fn what_a_counter_is() {
+    let machine = Machine::new();
+    let mut query = Query::open(&machine.source, 11);
+    assert!(query.is_real_time() && query.source().log_paths().is_empty());
+    let id = query.add_counter(r"\logicaldisk(/HOME)\% free space", 22).expect("there");
+    let info = query.info(id).expect("there");
+    assert_eq!((info.user_data, info.query_user_data, query.user_data()), (22, 11, 11));
+    assert_eq!((info.scale, info.default_scale, info.version), (0, -1, 0));
+    assert_eq!(info.counter_type.name(), Some("PERF_RAW_FRACTION"));
+    assert_eq!(info.full_path, r"\\MADE\LogicalDisk(/HOME)\% Free Space");
+    assert_eq!(info.elements.machine.as_deref(), Some("MADE"));
+    assert_eq!((info.elements.instance.as_deref(), info.elements.parent.as_deref()), (Some("/HOME"), None));
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    assert_eq!(query.info(up).expect("there").explain_text, "Seconds since the start.");
+    assert_eq!(query.time_base(id), Ok(FREQUENCY));
+
+    // Scale factors: -7 to 7.
+    for wrong in [-8, 8, 1000, i32::MIN, i32::MAX] {
+        assert_eq!(query.set_scale_factor(id, wrong), Err(PdhStatus::INVALID_ARGUMENT), "{wrong}");
+    }
+    query.set_scale_factor(id, -7).expect("in range");
+    query.set_scale_factor(id, 2).expect("in range");
+    query.collect().expect("a value");
+    let large = |bits| {
+        let format = Format::from_flags(flags::LARGE | bits).expect("a format");
+        query.formatted_value(id, format).expect("a value").value
+    };
+    assert_eq!((large(0), large(flags::NOSCALE)), (Value::Large(5000), Value::Large(50)));
+    assert_eq!(query.info(id).expect("there").scale, 2);
+
+    // A counter that is gone.
+    query.remove_counter(id).expect("there");
+    assert_eq!(query.remove_counter(id), Err(PdhStatus::INVALID_HANDLE));
+    assert_eq!(query.info(id).err(), Some(PdhStatus::INVALID_HANDLE));
+    assert_eq!(query.kind(id), Err(PdhStatus::INVALID_HANDLE));
+    assert_eq!(query.raw_value(id), Err(PdhStatus::INVALID_HANDLE));
+    assert_eq!(query.raw_array(id), Err(PdhStatus::INVALID_HANDLE));
+    assert_eq!(query.formatted_array(id, Format::DOUBLE), Err(PdhStatus::INVALID_HANDLE));
+    assert_eq!(value(&query, id).expect_err("gone").0, PdhStatus::INVALID_HANDLE);
+    assert_eq!(query.set_scale_factor(id, 0), Err(PdhStatus::INVALID_HANDLE));
+    // Its number is not given to another.
+    let other = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    assert!(other != id && other != up);
+    assert_eq!(query.counters().collect::<Vec<_>>(), [up, other]);
+
+    // What only a log has.
+    use tachograph_counters::civil::FileTime;
+    let real_time = PdhStatus::DATA_SOURCE_IS_REAL_TIME;
+    assert_eq!(query.set_time_range(FileTime(0), FileTime(1)), Err(real_time));
+    assert_eq!(machine.source.time_range(), Err(real_time));
+    assert_eq!(machine.source.file_bytes(), Err(real_time));
+    assert_eq!(machine.source.read_raw_log_record(FileTime(0)), Err(real_time));
+}
+
+/// A set of one instance that programs publish: its path means the one program that does.
+#[test]
+fn sets_of_one_process() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[r"\Shop\Sales", r"\Shop(shop)\Sales", r"\System\System Up Time"]);
+    query.collect().expect("values");
+    assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (Ok(3.0), Ok(3.0)));
+    assert_eq!(query.raw_value(ids[0]).expect("a raw value").first, 3);
+    assert_eq!(array(&query, ids[0]), Ok(vec![("shop".to_owned(), 0, Ok(3.0))]));
+    // Two of them are no single value any more.
+    machine.after(1, |values| values.shops.push(("other".into(), 4)));
+    query.collect().expect("values");
+    let several = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (several, Ok(3.0)));
+    assert_eq!(array(&query, ids[0]).map(|items| items.len()), Ok(2));
+    machine.after(1, |values| values.shops.clear());
+    query.collect().expect("values");
+    let gone = Err((PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE));
+    assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (gone, gone));
+}
+
+/// Sets that come and go.
+#[test]
+fn a_machine_that_changes() {
+    let machine = Machine::new();
+    machine.without(&["Shop"]);
+    let mut query = Query::open(&machine.source, 0);
+    assert_eq!(query.add_counter(r"\Shop\Sales", 0), Err(PdhStatus::NO_OBJECT));
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    query.collect().expect("values");
+    machine.without(&[]);
+    assert!(machine.source.objects(None, 400).expect("names").contains(&"Shop".to_owned()));
+    let sales = query.add_counter(r"\Shop(shop)\Sales", 0).expect("there");
+    query.collect().expect("values");
+    assert_eq!((value(&query, sales), value(&query, up)), (Ok(3.0), Ok(42.0)));
+    // What is gone is noticed at the latest when the counters are looked up anew.
+    machine.without(&["Shop"]);
+    query.collect().expect("values");
+    assert_eq!(value(&query, sales), Ok(3.0));
+    query.add_counter(r"\Process(init)\ID Process", 0).expect("there");
+    query.collect().expect("values");
+    assert_eq!(value(&query, sales), Err((PdhStatus::INVALID_DATA, PdhStatus::NO_OBJECT)));
+    assert_eq!(value(&query, up), Ok(42.0));
+}
+
+/// Wildcards see every sample anew.
+#[test]
+fn instances_that_come_later() {
+    let machine = Machine::new();
+    let (mut query, ids) = machine.query(&[r"\Process(*)\ID Process"]);
+    for count in 3..20 {
+        query.collect().expect("values");
+        assert_eq!(query.raw_array(ids[0]).expect("values").len(), count);
+        machine.after(1, |values| values.processes.push((format!("p{count}"), 100 + count as u32, 0)));
+    }
+}

@@ -1,0 +1,226 @@
+//! Logs that a query is written to.
+
+use std::path::Path;
+
+use tachograph_pdh::{Format, LogHandle, LogType, PdhStatus, Query, Value, access};
+
+use crate::made::{Machine, log_source, query_of};
+
+const WRITE_NEW: u32 = access::WRITE | access::CREATE_NEW;
+const PATHS: [&str; 2] = [r"\Process(*)\Ticks/sec", r"\System\Context Switches/sec"];
+
+fn open(path: &Path, bits: u32, log_type: u32, query: &Query) -> Result<LogHandle, PdhStatus> {
+    LogHandle::open(path, bits, log_type, Some(query), 0, None)
+}
+
+#[test]
+fn numbers_of_types() {
+    for number in 0..=8 {
+        assert_eq!(LogType::from_number(number).map(LogType::number), Some(number));
+    }
+    assert_eq!(LogType::from_number(9), None);
+}
+
+#[test]
+fn arguments() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a");
+    let machine = Machine::new();
+    let (query, _) = machine.query(&PATHS);
+    let status = |bits, log_type| open(&path, bits, log_type, &query).err();
+    for bits in [
+        0,
+        access::WRITE,
+        access::CREATE_NEW,
+        WRITE_NEW | access::READ,
+        access::WRITE | 5,
+        access::READ | access::CREATE_NEW,
+        access::UPDATE | access::CREATE_ALWAYS,
+        WRITE_NEW | 0x1000_0000,
+        // A caption without a text.
+        WRITE_NEW | access::USER_STRING,
+        // A circular log without a size.
+        WRITE_NEW | access::CIRCULAR,
+    ] {
+        assert_eq!(status(bits, 8), Some(PdhStatus::INVALID_ARGUMENT), "{bits:#x}");
+    }
+    for log_type in [0, 3, 4, 5, 6, 7, 9, u32::MAX] {
+        assert_eq!(status(WRITE_NEW, log_type), Some(PdhStatus::LOG_TYPE_NOT_FOUND), "{log_type}");
+    }
+    let circular = LogHandle::open(&path, WRITE_NEW | access::CIRCULAR, 1, Some(&query), 1, None);
+    assert_eq!(circular.err(), Some(PdhStatus::INVALID_ARGUMENT));
+    assert_eq!(LogHandle::open(&path, WRITE_NEW, 8, None, 0, None).err(), Some(PdhStatus::INVALID_ARGUMENT));
+    assert_eq!(status(access::WRITE | access::OPEN_EXISTING, 8), Some(PdhStatus::FILE_NOT_FOUND));
+    assert_eq!(status(access::READ | access::OPEN_EXISTING, 0), Some(PdhStatus::FILE_NOT_FOUND));
+    let nowhere = folder.path().join("no/folder/a.blg");
+    assert_eq!(open(&nowhere, WRITE_NEW, 8, &query).err(), Some(PdhStatus::FILE_NOT_FOUND));
+    // Nothing was left behind.
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
+
+#[test]
+fn written_and_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, log_type) in [("a.blg", LogType::Binary), ("a.csv", LogType::Csv), ("a.tsv", LogType::Tsv)] {
+        let path = Machine::new().log(&folder.path().join(name), log_type.number(), &PATHS);
+        let read =
+            LogHandle::open(&path, access::READ | access::OPEN_EXISTING, 0, None, 0, None).expect("a log");
+        assert_eq!(read.log_type(), log_type);
+        let bytes = std::fs::metadata(&path).expect("a file").len();
+        assert_eq!(read.size(), Ok(bytes), "{name}");
+        let source = read.source().expect("it is read").clone();
+        let (mut query, ids) = query_of(&source, &PATHS[1..]);
+        query.collect().expect("a record");
+        query.collect().expect("a record");
+        let value = query.formatted_value(ids[0], Format::DOUBLE).expect("a value").value;
+        assert_eq!(value, Value::Double(10.0), "{name}");
+        let mut read = read;
+        assert_eq!(read.update(&mut query, None), Err(PdhStatus::INVALID_HANDLE));
+        assert_eq!(read.close(), Ok(()));
+        // What is there stays.
+        let (other, _) = Machine::new().query(&PATHS);
+        let status = open(&path, WRITE_NEW, log_type.number(), &other).err();
+        assert_eq!(status, Some(PdhStatus::FILE_ALREADY_EXISTS), "{name}");
+        assert_eq!(std::fs::metadata(&path).expect("a file").len(), bytes, "{name}");
+    }
+}
+
+/// PdhUpdateLog's row of the table: one record each, a comment that is not empty.
+#[test]
+fn updating() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.tsv");
+    let machine = Machine::new();
+    let (mut query, _) = machine.query(&PATHS);
+    let mut log = open(&path, WRITE_NEW, 2, &query).expect("a log");
+    assert!(log.source().is_none());
+    assert_eq!(log.update(&mut query, Some("")), Err(PdhStatus::INVALID_ARGUMENT));
+    assert_eq!(log.update(&mut query, Some("a comment")), Ok(()));
+    machine.after(1, |_| {});
+    assert_eq!(log.update(&mut query, None), Ok(()));
+    let size = log.size().expect("a size");
+    assert_eq!(size, std::fs::metadata(&path).expect("a file").len());
+    log.close().expect("it can be completed");
+    assert_eq!(log_source(path).time_range().expect("a range").samples, 2);
+    // What cannot be collected is not written, and a log without a record does not stay.
+    let path = folder.path().join("b.blg");
+    let (mut query, _) = machine.query(&[r"\Process(nobody)\Ticks/sec"]);
+    let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
+    assert_eq!(log.update(&mut query, None), Err(PdhStatus::NO_DATA));
+    log.close().expect("it can be closed");
+    assert!(!path.exists());
+}
+
+#[test]
+fn going_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, log_type) in [("a.blg", 8), ("a.csv", 1)] {
+        let path = folder.path().join(name);
+        let machine = Machine::new();
+        let earlier = Machine::new();
+        machine.log(&path, log_type, &PATHS);
+        let bits = access::WRITE | access::OPEN_EXISTING;
+        machine.after(1, |_| {});
+        // A clock that is behind.
+        let (mut query, _) = earlier.query(&PATHS);
+        let mut log = open(&path, bits, log_type, &query).expect("a log");
+        assert_eq!(log.update(&mut query, None), Err(PdhStatus::INCORRECT_APPEND_TIME), "{name}");
+        drop(log);
+        // Other counters.
+        let (mut query, _) = machine.query(&PATHS[1..]);
+        let mut log = open(&path, bits, log_type, &query).expect("a log");
+        assert_eq!(log.update(&mut query, None), Err(PdhStatus::UNMATCHED_APPEND_COUNTER), "{name}");
+        drop(log);
+        assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, 5, "{name}");
+        // The same ones, in each of the ways.
+        let ways = [
+            bits,
+            access::WRITE | access::OPEN_ALWAYS,
+            access::UPDATE | access::OPEN_EXISTING,
+            access::WRITE | access::CREATE_ALWAYS | access::APPEND,
+        ];
+        for (bits, count) in ways.into_iter().zip(6..) {
+            machine.after(1, |_| {});
+            let (mut query, _) = machine.query(&PATHS);
+            let mut log = open(&path, bits, log_type, &query).expect("a log");
+            assert_eq!(log.update(&mut query, None), Ok(()), "{name}");
+            log.close().expect("it can be completed");
+            assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, count, "{name}");
+        }
+        // Replaced.
+        machine.after(1, |_| {});
+        let (mut query, _) = machine.query(&PATHS[1..]);
+        let mut log = open(&path, access::WRITE | access::CREATE_ALWAYS, log_type, &query).expect("a log");
+        log.update(&mut query, None).expect("a record");
+        log.close().expect("it can be completed");
+        assert_eq!(log_source(path).time_range().expect("a range").samples, 1, "{name}");
+    }
+}
+
+#[test]
+fn limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let machine = Machine::new();
+    let (mut query, _) = machine.query(&PATHS);
+    let small = WRITE_NEW | access::MAX_IS_BYTES;
+    let path = folder.path().join("a.csv");
+    let mut log = LogHandle::open(&path, small, 1, Some(&query), 2000, None).expect("a log");
+    let full = (0..1000).find_map(|_| {
+        machine.after(1, |_| {});
+        log.update(&mut query, None).err()
+    });
+    assert_eq!(full, Some(PdhStatus::LOG_FILE_TOO_SMALL));
+    assert!(std::fs::metadata(&path).expect("a file").len() <= 2000);
+    log.close().expect("it can be closed");
+    // A circular log goes on.
+    let path = folder.path().join("a.blg");
+    let bits = small | access::CIRCULAR;
+    let mut log = LogHandle::open(&path, bits, 8, Some(&query), 100_000, None).expect("a log");
+    for _ in 0..1000 {
+        machine.after(1, |_| {});
+        log.update(&mut query, None).expect("a record");
+    }
+    log.close().expect("it can be completed");
+    assert!(std::fs::metadata(&path).expect("a file").len() <= 100_000);
+    let samples = log_source(path).time_range().expect("a range").samples;
+    assert!((10..1000).contains(&samples), "{samples}");
+    // Megabytes, where bytes are not said.
+    let path = folder.path().join("b.csv");
+    let mut log = LogHandle::open(&path, WRITE_NEW, 1, Some(&query), 1, None).expect("a log");
+    for _ in 0..100 {
+        machine.after(1, |_| {});
+        log.update(&mut query, None).expect("a record");
+    }
+}
+
+/// From log to log: only the counters of the query, every record, raw values as they were.
+#[test]
+fn from_log_to_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let machine = Machine::new();
+    let wide = [PATHS[0], PATHS[1], r"\LogicalDisk(/)\% Free Space"];
+    let source = log_source(machine.log(&folder.path().join("a.blg"), 8, &wide));
+    let (mut query, _) = query_of(&source, &PATHS);
+    let path = folder.path().join("b.blg");
+    let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
+    let mut records = 0;
+    while log.update(&mut query, None) == Ok(()) {
+        records += 1;
+    }
+    assert_eq!(log.update(&mut query, None), Err(PdhStatus::NO_MORE_DATA));
+    log.close().expect("it can be completed");
+    let copy = log_source(path);
+    assert_eq!((records, copy.time_range()), (5, source.time_range()));
+    assert_eq!(copy.objects(None, 400), Ok(vec!["Process".to_owned(), "System".to_owned()]));
+    let [(mut ours, our_ids), (mut theirs, their_ids)] = [query_of(&copy, &PATHS), query_of(&source, &PATHS)];
+    while theirs.collect() == Ok(()) {
+        ours.collect().expect("as many");
+        assert_eq!(ours.raw_array(our_ids[0]), theirs.raw_array(their_ids[0]));
+        assert_eq!(ours.raw_value(our_ids[1]), theirs.raw_value(their_ids[1]));
+    }
+    // A text has no raw values to be written.
+    let text = log_source(machine.log(&folder.path().join("a.csv"), 1, &PATHS));
+    let (query, _) = query_of(&text, &PATHS[1..]);
+    let status = open(&folder.path().join("c.blg"), WRITE_NEW, 8, &query).err();
+    assert_eq!(status, Some(PdhStatus::LOG_TYPE_NOT_FOUND));
+}

@@ -1,0 +1,92 @@
+//! For build scripts: Rust made of a manifest while a program is built.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Severity, generate, read};
+
+/// Why a build script cannot go on. Printed for debugging, as `main` does it, it is the readable list.
+pub struct BuildError {
+    lines: Vec<String>,
+}
+
+impl BuildError {
+    fn new(line: impl fmt::Display) -> Self {
+        Self { lines: vec![line.to_string()] }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines.join("\n"))
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Checks a manifest and writes the Rust of it into `OUT_DIR`, under the manifest's name with the extension `rs`. Cargo is
+/// told to run the script again when the manifest changes, and shows warnings and errors with file, line and column. Only
+/// for build scripts.
+///
+/// ```no_run
+/// // build.rs
+/// use tachograph_perflib::manifest::build;
+///
+/// fn main() -> Result<(), build::BuildError> {
+///     build::rust("shop.man")
+/// }
+/// ```
+///
+/// In the program: `include!(concat!(env!("OUT_DIR"), "/shop.rs"));`.
+///
+/// # Errors
+///
+/// The manifest cannot be read or has errors, no code can be made of it, or `OUT_DIR` cannot be written.
+pub fn rust(manifest: impl AsRef<Path>) -> Result<(), BuildError> {
+    let Some(folder) = std::env::var_os("OUT_DIR") else {
+        return Err(BuildError::new(
+            "OUT_DIR is not set: this function is for build scripts that cargo runs",
+        ));
+    };
+    rust_into(manifest.as_ref(), &PathBuf::from(folder), &mut io::stdout().lock())
+}
+
+/// As [`rust`], into any folder; what cargo is told goes to `cargo`.
+///
+/// # Errors
+///
+/// As [`rust`].
+pub fn rust_into(manifest: &Path, folder: &Path, cargo: &mut impl Write) -> Result<(), BuildError> {
+    let shown = manifest.display();
+    let mut tell = |line: &dyn fmt::Display| writeln!(cargo, "cargo::{line}").map_err(BuildError::new);
+    tell(&format_args!("rerun-if-changed={shown}"))?;
+    let checked = read(manifest).map_err(|error| BuildError::new(format_args!("{shown}: {error}")))?;
+    for violation in checked.violations.list() {
+        let key = match violation.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        tell(&format_args!("{key}={}", violation.of_file(manifest)))?;
+    }
+    let Some(manifest_read) = checked.manifest else {
+        let list = checked.violations.list().iter().filter(|violation| violation.severity == Severity::Error);
+        let mut lines: Vec<_> = list.map(|violation| violation.of_file(manifest).to_string()).collect();
+        if checked.violations.unlisted() > 0 {
+            lines.push(format!("{shown}: and {} more", checked.violations.unlisted()));
+        }
+        return Err(BuildError { lines });
+    };
+    let code =
+        generate::rust(&manifest_read).map_err(|error| BuildError::new(format_args!("{shown}: {error}")))?;
+    let mut name = manifest.file_stem().unwrap_or_default().to_os_string();
+    name.push(".rs");
+    let file = folder.join(name);
+    std::fs::write(&file, code).map_err(|error| BuildError::new(format_args!("{}: {error}", file.display())))
+}

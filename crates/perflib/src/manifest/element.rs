@@ -1,0 +1,162 @@
+//! Elements of a manifest with their attributes and children.
+
+use std::fmt;
+
+use roxmltree::{Attribute, Node};
+
+use super::text::Lines;
+use super::values::Value;
+use super::violation::{Located, Position, Severity, Violations, shown};
+
+/// Attributes of these namespaces say nothing about counters, and may stand everywhere.
+const OTHER_NAMESPACES: [&str; 2] =
+    ["http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2001/XMLSchema-instance"];
+
+/// What is read, and what was found wrong with it.
+pub(super) struct Reader<'a> {
+    pub(super) lines: &'a Lines<'a>,
+    pub(super) violations: &'a mut Violations,
+}
+
+impl Reader<'_> {
+    pub(super) fn at(&self, node: Node<'_, '_>) -> Position {
+        self.lines.position(node.range().start)
+    }
+
+    pub(super) fn at_attribute(&self, attribute: &Attribute<'_, '_>) -> Position {
+        self.lines.position(attribute.range().start)
+    }
+
+    pub(super) fn error(
+        &mut self,
+        at: Position,
+        subject: impl fmt::Display,
+        found: impl Into<Box<str>>,
+        expected: impl Into<Box<str>>,
+    ) {
+        self.violations.push(Severity::Error, at, subject.to_string(), found, expected);
+    }
+
+    pub(super) fn warning(
+        &mut self,
+        at: Position,
+        subject: impl fmt::Display,
+        found: impl Into<Box<str>>,
+        expected: impl Into<Box<str>>,
+    ) {
+        self.violations.push(Severity::Warning, at, subject.to_string(), found, expected);
+    }
+
+    /// The value of an attribute, where it is there and right.
+    pub(super) fn optional<T>(
+        &mut self,
+        node: Node<'_, '_>,
+        name: &str,
+        parse: fn(&str) -> Value<T>,
+    ) -> Option<Located<T>> {
+        let attribute = node.attribute_node(name)?;
+        let at = self.at_attribute(&attribute);
+        match parse(attribute.value()) {
+            Ok(value) => Some(Located { value, at }),
+            Err(expected) => {
+                let subject = format!("{}, {name}", label(node));
+                self.error(at, subject, shown(attribute.value()), expected);
+                None
+            }
+        }
+    }
+
+    /// As [`optional`](Self::optional), for an attribute that must be there.
+    pub(super) fn required<T>(
+        &mut self,
+        node: Node<'_, '_>,
+        name: &str,
+        parse: fn(&str) -> Value<T>,
+    ) -> Option<Located<T>> {
+        if node.attribute_node(name).is_none() {
+            self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
+            return None;
+        }
+        self.optional(node, name, parse)
+    }
+
+    /// Reports attributes that the schema does not have.
+    pub(super) fn check_attributes(&mut self, node: Node<'_, '_>, known: &[&str]) {
+        for attribute in node.attributes() {
+            let is_known = match attribute.namespace() {
+                None => known.contains(&attribute.name()),
+                Some(namespace) => OTHER_NAMESPACES.contains(&namespace),
+            };
+            if !is_known {
+                let at = self.at_attribute(&attribute);
+                let expected = match known {
+                    [] => "no attribute".to_owned(),
+                    known => format!("one of {}", known.join(", ")),
+                };
+                self.error(at, label(node), format!("the attribute {}", shown(attribute.name())), expected);
+            }
+        }
+    }
+
+    /// The children that the schema has; what else there is is reported.
+    pub(super) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
+        let mut children = Vec::new();
+        for child in node.children() {
+            let expected = || match known {
+                [] => "no content".to_owned(),
+                known => format!("only {}", known.join(", ")),
+            };
+            if child.is_text() {
+                let text = child.text().unwrap_or_default().trim();
+                if !text.is_empty() {
+                    let start = child.range().start + leading_space(child.text().unwrap_or_default());
+                    let at = self.lines.position(start);
+                    self.error(at, label(node), format!("the text {}", shown(text)), expected());
+                }
+            } else if child.is_element() {
+                let name = child.tag_name();
+                let is_ours = name.namespace() == node.tag_name().namespace();
+                if is_ours && known.contains(&name.name()) {
+                    children.push(child);
+                } else {
+                    let mut found = format!("the element {}", shown(name.name()));
+                    if !is_ours {
+                        found += &format!(" of namespace {}", shown(name.namespace().unwrap_or_default()));
+                    }
+                    self.error(self.at(child), label(node), found, expected());
+                }
+            }
+        }
+        children
+    }
+
+    /// The one child of a name. A second one is reported.
+    pub(super) fn at_most_one<'n, 'i>(
+        &mut self,
+        of: Node<'_, '_>,
+        children: &[Node<'n, 'i>],
+        name: &str,
+    ) -> Option<Node<'n, 'i>> {
+        let mut named = children.iter().filter(|child| child.tag_name().name() == name);
+        let first = named.next().copied();
+        for other in named {
+            let at = self.at(*other);
+            self.error(at, label(of), format!("another {name}"), format!("one {name}"));
+        }
+        first
+    }
+}
+
+fn leading_space(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// What messages call an element: its kind with its name, or the first attribute that tells it from others.
+pub(super) fn label(node: Node<'_, '_>) -> String {
+    let kind = node.tag_name().name();
+    let named = ["name", "id", "symbol", "providerName"].iter().find_map(|name| node.attribute(*name));
+    match named {
+        Some(name) => format!("{kind} {}", shown(name)),
+        None => kind.to_owned(),
+    }
+}

@@ -1,0 +1,33 @@
+//! Code made of manifests: Rust over the crate `tachograph-publish`, C for providers and consumers.
+
+mod c_text;
+mod consumer;
+mod names;
+mod provider;
+mod rust;
+
+use std::fmt;
+
+pub use consumer::{consumer_header, consumer_header_of};
+pub use provider::provider_header;
+pub use rust::rust;
+
+/// Why no code can be made of a manifest that is right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerateError {
+    message: String,
+}
+
+impl GenerateError {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for GenerateError {}

@@ -1,0 +1,83 @@
+//! Texts, GUIDs and comments in C.
+
+use std::fmt::Write as _;
+
+use crate::Guid;
+
+/// A GUID as an initialiser: `{ 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, ... } }`.
+pub(super) fn guid(guid: Guid) -> String {
+    let bytes = guid.to_bytes();
+    let [a0, a1, a2, a3, b0, b1, c0, c1, rest @ ..] = bytes;
+    let rest: Vec<_> = rest.iter().map(|byte| format!("{byte:#04x}")).collect();
+    format!(
+        "{{ {:#010x}, {:#06x}, {:#06x}, {{ {} }} }}",
+        u32::from_le_bytes([a0, a1, a2, a3]),
+        u16::from_le_bytes([b0, b1]),
+        u16::from_le_bytes([c0, c1]),
+        rest.join(", ")
+    )
+}
+
+/// A text between the quotes of a literal, in ASCII alone.
+pub(super) fn literal(text: &str) -> String {
+    let mut literal = String::new();
+    for c in text.chars() {
+        let code = u32::from(c);
+        // Writing into a string does not fail.
+        let _ = match c {
+            // Three question marks can be a trigraph.
+            '"' | '\\' | '?' => write!(literal, "\\{c}"),
+            ' '..='~' => write!(literal, "{c}"),
+            _ if code < 0xA0 => write!(literal, "\\{code:03o}"),
+            _ if code < 0x1_0000 => write!(literal, "\\u{code:04x}"),
+            _ => write!(literal, "\\U{code:08x}"),
+        };
+    }
+    literal
+}
+
+/// A text in a comment: one line, without ends of comments or characters that nobody sees.
+pub(super) fn comment(text: &str) -> String {
+    let is_seen = |c: char| c.escape_debug().len() == 1 || matches!(c, '\'' | '"' | '\\');
+    let seen: String = text
+        .chars()
+        .map(|c| {
+            if c.is_whitespace() {
+                ' '
+            } else if is_seen(c) {
+                c
+            } else {
+                '?'
+            }
+        })
+        .collect();
+    let words: Vec<_> = seen.split_ascii_whitespace().collect();
+    words.join(" ").replace("*/", "* /").replace("/*", "/ *")
+}
+
+/// A name for the guard against a second inclusion.
+pub(super) fn guard(name: &str) -> String {
+    let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    format!("TACHO_MANIFEST_{}_H", letters.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_gets_out() {
+        assert_eq!(
+            literal("\"a\\??/\n\u{85}é€🛒"),
+            r#"\"a\\\?\?/\012\205\u00e9\u20ac\U0001f6cd"#.replace("cd", "d2")
+        );
+        assert_eq!(comment("a */ b /* c\n\t\u{202e}d 'x' \\ é"), "a * / b / * c ?d 'x' \\ é");
+        assert_eq!(comment("*//*/"), "* // * /");
+        assert_eq!(guard("a-b.man"), "TACHO_MANIFEST_A_B_MAN_H");
+        let made = guid(Guid::from_u128(0x6a1f5d0c_3b2e_4c57_9d3a_0f2c8d1e7a40));
+        assert_eq!(
+            made,
+            "{ 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, 0x3a, 0x0f, 0x2c, 0x8d, 0x1e, 0x7a, 0x40 } }"
+        );
+    }
+}

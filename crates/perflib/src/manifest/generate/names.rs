@@ -1,0 +1,119 @@
+//! Names for generated code.
+
+use std::collections::{HashMap, HashSet};
+
+/// The words of a name: `% Disk Reads/sec` is percent, Disk, Reads, per, sec; `ShopRequests` is Shop, Requests.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut previous = ' ';
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        let begins = c.is_ascii_uppercase()
+            && (previous.is_ascii_lowercase()
+                || previous.is_ascii_digit()
+                || (previous.is_ascii_uppercase() && chars.peek().is_some_and(char::is_ascii_lowercase)));
+        match c {
+            '%' => words.extend(["percent".to_owned(), String::new()]),
+            '/' => words.extend(["per".to_owned(), String::new()]),
+            c if c.is_ascii_alphanumeric() => {
+                if begins {
+                    words.push(String::new());
+                }
+                if let Some(word) = words.last_mut() {
+                    word.push(c);
+                }
+            }
+            _ => words.push(String::new()),
+        }
+        previous = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// `DiskReadsPerSec`. Empty where a name has no letters or digits of ASCII.
+pub(super) fn camel(name: &str) -> String {
+    let capital = |word: String| {
+        let rest = word.get(1..).unwrap_or_default();
+        let rest = if word.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            rest.into()
+        } else {
+            rest.to_lowercase()
+        };
+        word.get(..1).unwrap_or_default().to_uppercase() + &rest
+    };
+    not_a_number(words(name).into_iter().map(capital).collect())
+}
+
+/// `disk_reads_per_sec`.
+pub(super) fn snake(name: &str) -> String {
+    not_a_number(words(name).join("_").to_lowercase())
+}
+
+fn not_a_number(name: String) -> String {
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
+}
+
+/// Names that are given out once.
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The number to try next, by name.
+    next: HashMap<String, u64>,
+}
+
+impl Names {
+    /// The name, or the first of `name_2`, `name_3`, ... that is free.
+    pub(super) fn take(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let next = self.next.entry(name.to_owned()).or_insert(2);
+        loop {
+            let numbered = format!("{name}_{next}");
+            *next += 1;
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
+}
+
+/// Words that Rust keeps for itself.
+const RUST_WORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self static struct \
+    super trait true try type typeof unsafe unsized use virtual where while yield";
+
+/// A name as an identifier of Rust; `otherwise` where nothing is left of it.
+pub(super) fn rust_identifier(name: String, otherwise: &str) -> String {
+    match name {
+        name if name.is_empty() => otherwise.to_owned(),
+        name if RUST_WORDS.split_ascii_whitespace().any(|word| word == name) => name + "_",
+        name => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_words() {
+        for (name, in_camel, in_snake) in [
+            ("% Disk Reads/sec", "PercentDiskReadsPerSec", "percent_disk_reads_per_sec"),
+            ("ShopRequests", "ShopRequests", "shop_requests"),
+            ("SHOP_OPEN_ORDERS", "ShopOpenOrders", "shop_open_orders"),
+            ("HTTPRequests2Go", "HttpRequests2Go", "http_requests2_go"),
+            ("Avg. Bytes/Cart Base", "AvgBytesPerCartBase", "avg_bytes_per_cart_base"),
+            ("99th Percentile", "n99thPercentile", "n99th_percentile"),
+            ("Größe", "GrE", "gr_e"),
+            ("-", "", ""),
+        ] {
+            assert_eq!((camel(name).as_str(), snake(name).as_str()), (in_camel, in_snake));
+        }
+        assert_eq!(rust_identifier("type".into(), "x"), "type_");
+        assert_eq!(rust_identifier(String::new(), "x"), "x");
+        let mut names = Names::default();
+        assert_eq!(["a", "a", "a_2", "a"].map(|name| names.take(name)), ["a", "a_2", "a_2_2", "a_3"]);
+    }
+}

@@ -1,0 +1,167 @@
+//! The C header for providers: ids, GUIDs, the description of each set, a function that starts and one that stops.
+
+use std::fmt::Write as _;
+
+use tachograph_counters::Size;
+
+use super::super::model::{Callback, Counter, CounterSet, Manifest, ProviderType};
+use super::super::values;
+use super::GenerateError;
+use super::c_text::{comment, guard, guid};
+use super::consumer::id;
+use super::names::Names;
+use crate::registration::InstanceType;
+
+/// Where the values of an instance begin, and how far apart they are.
+const FIRST_OFFSET: usize = 32;
+const VALUE_BYTES: usize = 8;
+
+/// The header for a provider in C or C++, over perflib.h: `<prefix>CounterInitialize` starts the provider and declares its
+/// sets, `<prefix>CounterCleanup` stops it; the handle is `<prefix><provider symbol>`, GUIDs are `<prefix><symbol>Guid`, ids
+/// are macros named by the counters' symbols. With `callback="custom"` the first one takes the callback and the functions
+/// for memory. Any number of source files can include it: they share the handle.
+///
+/// # Errors
+///
+/// The provider runs in the kernel, or the prefix is no beginning of a C identifier.
+pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, GenerateError> {
+    if values::symbol(&format!("{prefix}x")).is_err() {
+        return Err(GenerateError::new(format!("the prefix '{prefix}' cannot begin a C identifier")));
+    }
+    let provider = &manifest.provider;
+    let symbol = provider.symbol.as_ref().filter(|_| provider.provider_type == ProviderType::UserMode);
+    let Some(symbol) = symbol else {
+        return Err(GenerateError::new(
+            "the provider runs in the kernel: code can be made for user mode alone",
+        ));
+    };
+    let sets = &provider.counter_sets;
+    let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
+    let mut out = head(&file);
+    let handle = format!("{prefix}{}", symbol.value);
+    let _ = write!(
+        out,
+        "/* Provider {} */\nstatic const GUID {handle}Guid = {};\n",
+        comment(&provider.name),
+        guid(provider.guid.value)
+    );
+    for set in sets {
+        let help = comment(&format!("{}: {}", set.name.value, set.description));
+        let guid = guid(set.guid.value);
+        let _ = write!(out, "/* {help} */\nstatic const GUID {prefix}{}Guid = {guid};\n", set.symbol);
+    }
+    let _ = write!(
+        out,
+        "\n/* The provider between {prefix}CounterInitialize and {prefix}CounterCleanup; one for all source files. */\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\nextern HANDLE {handle};\n\
+         HANDLE {handle} __attribute__((weak)) = 0;\n#ifdef __cplusplus\n}}\n#endif\n"
+    );
+    functions(&mut out, manifest, prefix, &handle);
+    // Macros last: no name of the code above can be one of them.
+    out.push_str("\n/* Ids of the counters. */\n");
+    for counter in sets.iter().flat_map(|set| &set.counters) {
+        if let Some(symbol) = &counter.symbol {
+            let name = comment(counter.name.as_deref().unwrap_or_default());
+            let _ = writeln!(out, "#define {symbol} {} /* {name} */", id(counter.id.value));
+        }
+    }
+    let _ = write!(out, "\n#endif\n");
+    Ok(out)
+}
+
+fn head(file: &str) -> String {
+    let guard = guard(&format!("{file}_provider"));
+    format!(
+        "/*\n * The provider of {}: ids, GUIDs, and functions that start and stop it.\n * Generated: changes are lost.\n \
+         */\n#ifndef {guard}\n#define {guard}\n\n#include <perflib.h>\n#include <winperf.h>\n\n",
+        comment(file)
+    )
+}
+
+fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) {
+    let provider = &manifest.provider;
+    let (parameters, start) = match provider.callback {
+        Callback::Default => ("void", format!("PerfStartProvider(&provider, 0, &{handle})")),
+        Callback::Custom => (
+            "PERFLIBREQUEST callback, PERF_MEM_ALLOC allocate, PERF_MEM_FREE release",
+            format!("PerfStartProviderEx(&provider, &context, &{handle})"),
+        ),
+    };
+    let _ = write!(
+        out,
+        "\n/* Stops the provider; its sets and instances are gone. */\n\
+         static inline ULONG {prefix}CounterCleanup(void)\n{{\n    ULONG status = 0;\n    if ({handle} != 0) {{\n        \
+         status = PerfStopProvider({handle});\n        {handle} = 0;\n    }}\n    return status;\n}}\n\
+         \n/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left. */\n\
+         static inline ULONG {prefix}CounterInitialize({parameters})\n{{\n"
+    );
+    let mut names = Names::default();
+    for taken in [handle, "provider", "context", "status", "callback", "allocate", "release"] {
+        names.take(taken);
+    }
+    let locals: Vec<_> =
+        provider.counter_sets.iter().map(|set| names.take(&format!("{}Template", set.symbol))).collect();
+    for (set, local) in provider.counter_sets.iter().zip(&locals) {
+        template(out, set, local, manifest);
+    }
+    let _ = writeln!(out, "    GUID provider = {handle}Guid;");
+    if provider.callback == Callback::Custom {
+        let _ = write!(
+            out,
+            "    PERF_PROVIDER_CONTEXT context;\n    context.ContextSize = sizeof(context);\n    context.Reserved = 0;\n    \
+             context.ControlCallback = callback;\n    context.MemAllocRoutine = allocate;\n    \
+             context.MemFreeRoutine = release;\n    context.pMemContext = 0;\n"
+        );
+    }
+    let _ =
+        write!(out, "    ULONG status = {start};\n    if (status != 0) {{\n        return status;\n    }}\n");
+    for local in &locals {
+        let _ = write!(
+            out,
+            "    status = PerfSetCounterSetInfo({handle}, &{local}.set, sizeof({local}));\n    if (status != 0) {{\n        \
+             (void){prefix}CounterCleanup();\n        return status;\n    }}\n"
+        );
+    }
+    let _ = write!(out, "    return status;\n}}\n");
+}
+
+/// `PERF_COUNTERSET_INFO` with its counters.
+fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest) {
+    let count = set.counters.len();
+    let instances = match set.instances {
+        InstanceType::Single => "PERF_COUNTERSET_SINGLE_INSTANCE",
+        InstanceType::Multiple => "PERF_COUNTERSET_MULTI_INSTANCES",
+        InstanceType::SingleAggregate => "PERF_COUNTERSET_SINGLE_AGGREGATE",
+        InstanceType::MultipleAggregate => "PERF_COUNTERSET_MULTI_AGGREGATE",
+        InstanceType::SingleAggregateHistory => "PERF_COUNTERSET_SINGLE_AGGREGATE_HISTORY",
+        InstanceType::InstanceAggregate => "PERF_COUNTERSET_INSTANCE_AGGREGATE",
+    };
+    let _ = write!(
+        out,
+        "    static struct {{\n        PERF_COUNTERSET_INFO set;\n        PERF_COUNTER_INFO counters[{count}];\n    }} \
+         {local} = {{\n        {{ {},\n          {},\n          {count}, {instances} }},\n        {{\n",
+        guid(set.guid.value),
+        guid(manifest.provider.guid.value),
+    );
+    for (place, counter) in set.counters.iter().enumerate() {
+        let _ = writeln!(out, "            {},", counter_info(counter, FIRST_OFFSET + place * VALUE_BYTES));
+    }
+    let _ = write!(out, "        }},\n    }};\n");
+}
+
+/// `PERF_COUNTER_INFO`: id, type, attributes, size, detail level, scale, offset.
+fn counter_info(counter: &Counter, offset: usize) -> String {
+    let bytes = match counter.counter_type.size() {
+        Size::Dword => 4,
+        _ => 8,
+    };
+    // winperf.h has a name for each type of the schema.
+    format!(
+        "{{ {}, {}, {:#x}, {bytes}, {}, {}, {offset} }}",
+        id(counter.id.value),
+        counter.counter_type,
+        counter.attributes.0,
+        counter.detail_level,
+        counter.default_scale,
+    )
+}

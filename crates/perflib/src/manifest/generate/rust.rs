@@ -1,0 +1,290 @@
+//! Rust: a struct with `#[derive(CounterSet)]` per counter set.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use tachograph_counters::CounterType as T;
+use tachograph_counters::wildcard::fold_case;
+
+use super::super::model::{Counter, CounterSet, Manifest, Provider};
+use super::super::types::word_of;
+use super::GenerateError;
+use super::names::{Names, camel, rust_identifier, snake};
+use crate::registration::{Aggregate, Attributes, InstanceType};
+
+/// The longest line of attributes.
+const MAX_LINE: usize = 110;
+
+/// A struct for each counter set, over the crate `tachograph-publish`: the struct's name is made of the set's symbol, the
+/// fields' of symbols or names. A base that belongs to one average or fraction goes into its field, all others are fields
+/// of their own. Counters without a name get one that says what they are.
+///
+/// `reference` has no counterpart: the values live in the struct.
+///
+/// # Errors
+///
+/// A counter is a text.
+pub fn rust(manifest: &Manifest) -> Result<String, GenerateError> {
+    let provider = &manifest.provider;
+    let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
+    let mut out = format!(
+        "// Counter sets of {}. Generated: changes are lost.\n",
+        plain(&file).unwrap_or("a manifest")
+    );
+    let mut names = Names::default();
+    for set in &provider.counter_sets {
+        let name = names.take(&rust_identifier(camel(&set.symbol), "Counters"));
+        struct_of(&mut out, provider, set, &name)?;
+    }
+    Ok(out)
+}
+
+fn struct_of(
+    out: &mut String,
+    provider: &Provider,
+    set: &CounterSet,
+    name: &str,
+) -> Result<(), GenerateError> {
+    let mut keys = vec![text_key("name", &set.name.value)];
+    keys.push(format!("guid = \"{}\"", set.guid.value));
+    keys.push(format!("provider_guid = \"{}\"", provider.guid.value));
+    keys.push(text_key("provider", &provider.name));
+    let instances = match set.instances {
+        InstanceType::Single | InstanceType::InstanceAggregate => "single",
+        InstanceType::Multiple => "multiple",
+        InstanceType::SingleAggregate => "global_aggregate",
+        InstanceType::MultipleAggregate => "multiple_aggregate",
+        InstanceType::SingleAggregateHistory => "global_aggregate_history",
+    };
+    keys.push(format!("instances = \"{instances}\""));
+    // Writing into a string does not fail.
+    let _ = writeln!(out);
+    help(out, "", &set.description, &set.name.value, &mut keys);
+    let _ = writeln!(out, "#[derive(::tachograph_publish::CounterSet)]");
+    attribute(out, "", "counter_set", &keys);
+    let _ = writeln!(out, "pub struct {name} {{");
+    let fields = Fields::of(set);
+    for (place, counter) in set.counters.iter().enumerate() {
+        fields.field(out, place, counter)?;
+    }
+    let _ = writeln!(out, "}}");
+    Ok(())
+}
+
+/// The fields of a struct.
+struct Fields<'a> {
+    set: &'a CounterSet,
+    /// By place: the field's name, and the counter's.
+    names: Vec<(String, String)>,
+    /// By id.
+    places: HashMap<u32, usize>,
+    /// How many counters refer to a place.
+    uses: Vec<u32>,
+    /// Whether a place is the base in the field of another.
+    is_part: Vec<bool>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(set: &'a CounterSet) -> Self {
+        let places: HashMap<_, _> =
+            set.counters.iter().enumerate().map(|(place, counter)| (counter.id.value, place)).collect();
+        let mut uses = vec![0; set.counters.len()];
+        let companions = |counter: &Counter| {
+            [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id]
+                .into_iter()
+                .flatten()
+        };
+        for place in set.counters.iter().flat_map(companions).filter_map(|id| places.get(&id)) {
+            uses[*place] += 1;
+        }
+        let is_part = vec![false; set.counters.len()];
+        let mut fields = Self { set, names: names_of(set), places, uses, is_part };
+        for base in set.counters.iter().filter_map(|counter| fields.own_base(counter)).collect::<Vec<_>>() {
+            fields.is_part[base] = true;
+        }
+        fields
+    }
+
+    /// The base that is part of a counter's field: used by no other counter, and of a type that has a field for both.
+    fn own_base(&self, counter: &Counter) -> Option<usize> {
+        pair_field(counter.counter_type)?;
+        let place = *self.places.get(&counter.base_id?)?;
+        (self.uses[place] == 1).then_some(place)
+    }
+
+    fn field(&self, out: &mut String, place: usize, counter: &Counter) -> Result<(), GenerateError> {
+        if self.is_part[place] {
+            return Ok(());
+        }
+        let (field, name) = &self.names[place];
+        let mut keys = vec![text_key("name", name), format!("id = {}", counter.id.value)];
+        let field_type = match self.own_base(counter) {
+            Some(base) => {
+                keys.push(text_key("base", &self.names[base].1));
+                keys.push(format!("base_id = {}", self.set.counters[base].id.value));
+                pair_field(counter.counter_type).unwrap_or("Counter")
+            }
+            None => self.plain_field(counter, &mut keys)?,
+        };
+        self.shown(counter, &mut keys);
+        let description = counter.description.as_deref().unwrap_or_default();
+        help(out, "    ", description, name, &mut keys);
+        attribute(out, "    ", "counter", &keys);
+        let _ = writeln!(out, "    pub {field}: ::tachograph_publish::{field_type},");
+        Ok(())
+    }
+
+    /// A field with one number.
+    fn plain_field(&self, counter: &Counter, keys: &mut Vec<String>) -> Result<&'static str, GenerateError> {
+        let (field_type, default) = match counter.counter_type {
+            T::TEXT => {
+                let name = counter.name.as_deref().unwrap_or_default();
+                return Err(GenerateError::new(format!("counter '{name}' is a text: fields hold numbers")));
+            }
+            T::RAWCOUNT
+            | T::LARGE_RAWCOUNT
+            | T::RAWCOUNT_HEX
+            | T::LARGE_RAWCOUNT_HEX
+            | T::ELAPSED_TIME
+            | T::RAW_FRACTION
+            | T::LARGE_RAW_FRACTION => ("Gauge", T::LARGE_RAWCOUNT),
+            _ => ("Counter", T::BULK_COUNT),
+        };
+        if counter.counter_type != default {
+            keys.push(format!("type = \"{}\"", word_of(counter.counter_type)));
+        }
+        let roles = [
+            ("base", counter.base_id),
+            ("time", counter.time_id),
+            ("frequency", counter.frequency_id),
+            ("multiplier", counter.multiplier_id),
+        ];
+        for (key, id) in roles {
+            if let Some(place) = id.and_then(|id| self.places.get(&id)) {
+                keys.push(format!("{key} = {}", self.names[*place].0));
+            }
+        }
+        Ok(field_type)
+    }
+
+    /// How the counter is shown and added up.
+    fn shown(&self, counter: &Counter, keys: &mut Vec<String>) {
+        if counter.default_scale != 0 {
+            keys.push(format!("scale = {}", counter.default_scale));
+        }
+        if counter.detail_level == 200 {
+            keys.push("detail = \"advanced\"".to_owned());
+        }
+        match counter.aggregate {
+            Aggregate::Undefined => {}
+            Aggregate::Total => keys.push("aggregate = \"sum\"".to_owned()),
+            Aggregate::Average => keys.push("aggregate = \"avg\"".to_owned()),
+            Aggregate::Minimum => keys.push("aggregate = \"min\"".to_owned()),
+            Aggregate::Maximum => keys.push("aggregate = \"max\"".to_owned()),
+        }
+        let display: Vec<_> = [
+            (Attributes::DISPLAY_AS_HEX, "hex"),
+            (Attributes::DISPLAY_AS_REAL, "real"),
+            (Attributes::NO_GROUP_SEPARATOR, "no_grouping"),
+        ]
+        .into_iter()
+        .filter(|(attribute, _)| counter.attributes.has(*attribute))
+        .map(|(_, word)| word)
+        .collect();
+        if !display.is_empty() {
+            keys.push(format!("display = \"{}\"", display.join(", ")));
+        }
+        if counter.attributes.has(Attributes::NO_DISPLAYABLE) {
+            keys.push("no_display".to_owned());
+        }
+    }
+}
+
+/// The type of the field that holds a value of this type with its base.
+fn pair_field(counter_type: T) -> Option<&'static str> {
+    match counter_type {
+        T::AVERAGE_TIMER => Some("Timer"),
+        T::AVERAGE_BULK => Some("Average"),
+        T::SAMPLE_FRACTION => Some("Fraction"),
+        T::RAW_FRACTION => Some("Ratio"),
+        _ => None,
+    }
+}
+
+/// Names of fields and counters. Where a counter has no name, it is called by its id, or as the base of another.
+fn names_of(set: &CounterSet) -> Vec<(String, String)> {
+    let mut fields = Names::default();
+    let mut taken: std::collections::HashSet<String> =
+        set.counters.iter().filter_map(|counter| counter.name.as_deref()).map(fold_case).collect();
+    let bases: HashMap<u32, &Arc<str>> =
+        set.counters.iter().filter_map(|counter| Some((counter.base_id?, counter.name.as_ref()?))).collect();
+    let mut names = Vec::new();
+    for counter in &set.counters {
+        let name = match (&counter.name, bases.get(&counter.id.value)) {
+            (Some(name), _) => name.to_string(),
+            (None, base_of) => {
+                let of_base = base_of.map(|of| format!("{of} Base"));
+                let of_id = std::iter::successors(Some(format!("Counter {}", counter.id.value)), |name| {
+                    Some(format!("{name}_"))
+                });
+                let mut free = of_base.into_iter().chain(of_id).filter(|name| taken.insert(fold_case(name)));
+                free.next().unwrap_or_default()
+            }
+        };
+        let of_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
+        let field = of_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
+        let field = rust_identifier(field, &format!("counter_{}", counter.id.value));
+        names.push((fields.take(&field), name));
+    }
+    names
+}
+
+/// A counter's symbol without that of its set: `ShopRequests` of `Shop` is `Requests`.
+fn without_set<'a>(symbol: &'a str, set: &str) -> &'a str {
+    match symbol.strip_prefix(set) {
+        Some(rest) if rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) => rest,
+        _ => symbol,
+    }
+}
+
+fn text_key(key: &str, text: &str) -> String {
+    // What Rust prints for debugging is a literal; the few characters that nobody sees are escaped.
+    format!("{key} = {text:?}")
+}
+
+/// The help as documentation; where that would change it, as a key beside documentation by name.
+fn help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<String>) {
+    match plain(text) {
+        Some(text) => {
+            let _ = writeln!(out, "{indent}/// {text}");
+        }
+        None => {
+            keys.push(text_key("help", text));
+            let name = plain(name).unwrap_or("A counter.");
+            let _ = writeln!(out, "{indent}/// {name}");
+        }
+    }
+}
+
+/// The text, if it reads the same in a line of documentation: no line ends, nothing invisible, no markup.
+fn plain(text: &str) -> Option<&str> {
+    let is_plain =
+        |c: char| (c.escape_debug().len() == 1 || c == '\'' || c == '"') && !"`<>[]*_\\#".contains(c);
+    let is_trimmed = text.trim() == text && !text.contains("  ");
+    (!text.is_empty() && is_trimmed && text.chars().all(is_plain)).then_some(text)
+}
+
+/// `#[name(key, key)]`, on one line where it fits.
+fn attribute(out: &mut String, indent: &str, name: &str, keys: &[String]) {
+    let line = format!("{indent}#[{name}({})]", keys.join(", "));
+    if line.chars().count() <= MAX_LINE {
+        let _ = writeln!(out, "{line}");
+        return;
+    }
+    let _ = writeln!(out, "{indent}#[{name}(");
+    for key in keys {
+        let _ = writeln!(out, "{indent}    {key},");
+    }
+    let _ = writeln!(out, "{indent})]");
+}

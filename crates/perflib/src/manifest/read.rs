@@ -1,0 +1,255 @@
+//! From the tree of a manifest to its draft: elements and attributes, each by itself.
+
+use roxmltree::{Document, Node};
+
+use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft, StructDraft};
+use super::element::{Reader, label};
+use super::model::{ProviderType, SchemaVersion};
+use super::types::ROLES;
+use super::values;
+use super::violation::{Position, shown};
+use crate::registration::Attributes;
+
+const NAMESPACE: &str = "http://schemas.microsoft.com/win/2005/12/counters";
+
+/// The draft of a document; nothing where it has no counters or no provider.
+pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<Draft> {
+    let counters = find_counters(document.root_element(), reader)?;
+    let namespace = counters.tag_name().namespace().unwrap_or_default();
+    if namespace != NAMESPACE {
+        let at = reader.at(counters);
+        reader.error(at, "counters", format!("the namespace {}", shown(namespace)), shown(NAMESPACE));
+    }
+    reader.check_attributes(counters, &["schemaVersion"]);
+    let schema_version = reader.required(counters, "schemaVersion", values::schema_version);
+    let children = reader.children(counters, &["provider"]);
+    let Some(provider) = reader.at_most_one(counters, &children, "provider") else {
+        let at = reader.at(counters);
+        reader.error(at, "counters", "no provider", "one provider");
+        return None;
+    };
+    let version = schema_version.map(|version| version.value);
+    Some(Draft { schema_version, provider: read_provider(provider, version, reader) })
+}
+
+/// `instrumentationManifest/instrumentation/counters`. What stands beside them is for other readers.
+fn find_counters<'n, 'i>(root: Node<'n, 'i>, reader: &mut Reader<'_>) -> Option<Node<'n, 'i>> {
+    if root.tag_name().name() != "instrumentationManifest" {
+        let found = format!("the element {}", shown(root.tag_name().name()));
+        reader.error(reader.at(root), "document", found, "instrumentationManifest");
+        return None;
+    }
+    let mut parent = root;
+    for name in ["instrumentation", "counters"] {
+        let children: Vec<_> = parent.children().filter(Node::is_element).collect();
+        let Some(child) = reader.at_most_one(parent, &children, name) else {
+            reader.error(reader.at(parent), label(parent), format!("no {name}"), format!("one {name}"));
+            return None;
+        };
+        parent = child;
+    }
+    Some(parent)
+}
+
+fn read_provider(
+    node: Node<'_, '_>,
+    version: Option<SchemaVersion>,
+    reader: &mut Reader<'_>,
+) -> ProviderDraft {
+    reader.check_attributes(
+        node,
+        &[
+            "providerGuid",
+            "applicationIdentity",
+            "symbol",
+            "callback",
+            "providerType",
+            "providerName",
+            "resourceBase",
+        ],
+    );
+    let guid = reader.required(node, "providerGuid", values::guid);
+    let application_identity = reader.required(node, "applicationIdentity", values::file_name);
+    let provider_type = reader.optional(node, "providerType", values::provider_type);
+    let is_kernel =
+        provider_type.is_some_and(|provider_type| provider_type.value == ProviderType::KernelMode);
+    let symbol = reader.optional(node, "symbol", values::symbol);
+    let has_symbol = node.attribute("symbol").is_some_and(|symbol| !symbol.is_empty());
+    if !is_kernel && !has_symbol {
+        let at = symbol.as_ref().map_or_else(|| reader.at(node), |symbol| symbol.at);
+        reader.error(at, label(node), "no symbol", "the attribute symbol, which user mode providers need");
+    }
+    let resource_base = reader.optional(node, "resourceBase", values::integer);
+    if let Some(attribute) = node.attribute_node("resourceBase")
+        && version == Some(SchemaVersion::V2_0)
+    {
+        let at = reader.at_attribute(&attribute);
+        reader.error(
+            at,
+            label(node),
+            "resourceBase",
+            "none: in version 2.0 nameID and descriptionID take its place",
+        );
+    }
+    let callback = reader.optional(node, "callback", values::callback);
+    let name = reader.optional(node, "providerName", values::name);
+    let children = reader.children(node, &["counterSet"]);
+    let counter_sets = children.into_iter().map(|set| read_set(set, version, reader)).collect();
+    ProviderDraft {
+        guid,
+        name,
+        application_identity,
+        symbol,
+        callback,
+        provider_type,
+        resource_base,
+        counter_sets,
+    }
+}
+
+fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> SetDraft {
+    reader.check_attributes(
+        node,
+        &["guid", "uri", "symbol", "name", "description", "instances", "nameID", "descriptionID"],
+    );
+    let [name_id, description_id] = ["nameID", "descriptionID"].map(|attribute| {
+        check_string_id(node, attribute, version, true, reader);
+        reader.optional(node, attribute, values::integer)
+    });
+    let children = reader.children(node, &["structs", "counter"]);
+    let mut structs = Vec::new();
+    if let Some(all) = reader.at_most_one(node, &children, "structs") {
+        reader.check_attributes(all, &[]);
+        structs =
+            reader.children(all, &["struct"]).into_iter().map(|node| read_struct(node, reader)).collect();
+        if structs.is_empty() {
+            reader.error(reader.at(all), label(node), "structs without a struct", "at least one struct");
+        }
+    }
+    let counters: Vec<_> = children
+        .iter()
+        .filter(|child| child.tag_name().name() == "counter")
+        .map(|counter| read_counter(*counter, version, reader))
+        .collect();
+    SetDraft {
+        at: reader.at(node),
+        label: label(node),
+        guid: reader.required(node, "guid", values::guid),
+        uri: reader.required(node, "uri", values::some_text),
+        symbol: reader.required(node, "symbol", values::some_symbol),
+        name: reader.required(node, "name", values::name),
+        description: reader.required(node, "description", values::text),
+        instances: reader.optional(node, "instances", values::instances),
+        name_id,
+        description_id,
+        structs,
+        counters,
+    }
+}
+
+fn read_struct(node: Node<'_, '_>, reader: &mut Reader<'_>) -> StructDraft {
+    reader.check_attributes(node, &["name", "type"]);
+    reader.children(node, &[]);
+    StructDraft {
+        at: reader.at(node),
+        name: reader.required(node, "name", values::some_text),
+        c_type: reader.required(node, "type", values::some_text),
+    }
+}
+
+fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> CounterDraft {
+    let known =
+        ["id", "uri", "type", "detailLevel", "name", "description", "nameID", "descriptionID", "symbol"];
+    let rest = ["defaultScale", "aggregate", "struct", "field"];
+    reader.check_attributes(node, &[&known, &ROLES[..], &rest].concat());
+    let children = reader.children(node, &["counterAttributes"]);
+    let attributes = match reader.at_most_one(node, &children, "counterAttributes") {
+        Some(all) => read_counter_attributes(node, all, reader),
+        None => Attributes::default(),
+    };
+    let is_displayed = !attributes.has(Attributes::NO_DISPLAYABLE);
+    for name in ["name", "description"] {
+        if is_displayed && node.attribute_node(name).is_none() {
+            let expected = format!("the attribute {name}: only counters with noDisplay may have none");
+            reader.error(reader.at(node), label(node), format!("no {name}"), expected);
+        }
+    }
+    let [name_id, description_id] =
+        [("nameID", "name"), ("descriptionID", "description")].map(|(id, text)| {
+            check_string_id(node, id, version, node.has_attribute(text), reader);
+            reader.optional(node, id, values::integer)
+        });
+    CounterDraft {
+        at: reader.at(node),
+        label: label(node),
+        id: reader.required(node, "id", values::counter_id),
+        uri: reader.required(node, "uri", values::some_text),
+        counter_type: reader.required(node, "type", values::counter_type),
+        detail_level: reader.required(node, "detailLevel", values::detail_level),
+        name: reader.optional(node, "name", values::name),
+        description: reader.optional(node, "description", values::text),
+        name_id,
+        description_id,
+        symbol: reader.optional(node, "symbol", values::symbol),
+        companions: ROLES.map(|role| reader.optional(node, role, values::integer)),
+        names_companion: ROLES.map(|role| node.has_attribute(role)),
+        default_scale: reader.optional(node, "defaultScale", values::scale),
+        aggregate: reader.optional(node, "aggregate", values::aggregate),
+        structure: reader.optional(node, "struct", values::some_text),
+        field: reader.optional(node, "field", values::some_text),
+        attributes,
+    }
+}
+
+/// `counterAttributes`: one to five, each at most once.
+fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mut Reader<'_>) -> Attributes {
+    reader.check_attributes(all, &[]);
+    let mut attributes = Attributes::default();
+    let mut places: Vec<(Attributes, Position)> = Vec::new();
+    let children = reader.children(all, &["counterAttribute"]);
+    if children.is_empty() {
+        let at = reader.at(all);
+        reader.error(at, label(counter), "counterAttributes without a counterAttribute", "1 to 5 of them");
+    }
+    for child in children {
+        reader.check_attributes(child, &["name"]);
+        reader.children(child, &[]);
+        let Some(attribute) = reader.required(child, "name", values::counter_attribute) else { continue };
+        if attributes.has(attribute.value) {
+            let first = places.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
+            let expected = format!("each attribute once: line {} has it", first.unwrap_or_default());
+            let found = child.attribute("name").unwrap_or_default();
+            reader.error(
+                attribute.at,
+                format!("{}, counterAttribute", label(counter)),
+                shown(found),
+                expected,
+            );
+        }
+        attributes.0 |= attribute.value.0;
+        places.push((attribute.value, attribute.at));
+    }
+    attributes
+}
+
+/// `nameID` and `descriptionID`: in version 2.0 beside each text, before that nowhere.
+fn check_string_id(
+    node: Node<'_, '_>,
+    name: &str,
+    version: Option<SchemaVersion>,
+    has_text: bool,
+    reader: &mut Reader<'_>,
+) {
+    match (node.attribute_node(name), version) {
+        (Some(attribute), Some(SchemaVersion::V1_0 | SchemaVersion::V1_1)) => {
+            let at = reader.at_attribute(&attribute);
+            reader.error(at, label(node), name, format!("no {name} before version 2.0"));
+        }
+        (None, Some(SchemaVersion::V2_0)) if has_text => {
+            let at = reader.at(node);
+            let expected = format!("the attribute {name}, which version 2.0 needs");
+            reader.error(at, label(node), format!("no {name}"), expected);
+        }
+        _ => {}
+    }
+}

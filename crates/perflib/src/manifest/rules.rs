@@ -1,0 +1,309 @@
+//! What elements and attributes must be to each other.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tachograph_counters::CounterType as T;
+use tachograph_counters::wildcard::fold_case;
+
+use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft};
+use super::element::Reader;
+use super::model::ProviderType;
+use super::types::{ROLES, needed, takes_base, word_of};
+use super::violation::{Located, Position, shown};
+use crate::block::MAX_COUNTERS;
+use crate::registration::Attributes;
+
+pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
+    let provider = &draft.provider;
+    let sets = &provider.counter_sets;
+    check_symbols(provider, reader);
+    check_strings(sets, reader);
+    let mut guids = Unique::default();
+    let mut names = Unique::default();
+    let mut uris = Unique::default();
+    for set in sets {
+        guids.check(set.guid.as_ref(), |guid| *guid, |guid| guid.to_string(), (&set.label, "guid"), reader);
+        names.check(
+            set.name.as_ref(),
+            |name| fold_case(name),
+            |name| shown(name),
+            (&set.label, "name"),
+            reader,
+        );
+        uris.check(set.uri.as_ref(), Arc::clone, |uri| shown(uri), (&set.label, "uri"), reader);
+    }
+    let mut counter_uris = Unique::default();
+    let is_kernel = provider.provider_type.is_some_and(|found| found.value == ProviderType::KernelMode);
+    for set in sets {
+        check_set(set, is_kernel, reader);
+        for counter in &set.counters {
+            let subject = (counter.label.as_str(), "uri");
+            counter_uris.check(counter.uri.as_ref(), Arc::clone, |uri| shown(uri), subject, reader);
+        }
+    }
+}
+
+/// Values that may occur once, with their first places.
+struct Unique<K>(HashMap<K, Position>);
+
+impl<K> Default for Unique<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash> Unique<K> {
+    fn check<V>(
+        &mut self,
+        said: Option<&Located<V>>,
+        key: impl Fn(&V) -> K,
+        show: impl Fn(&V) -> String,
+        (label, attribute): (&str, &str),
+        reader: &mut Reader<'_>,
+    ) {
+        let Some(said) = said else { return };
+        let first = *self.0.entry(key(&said.value)).or_insert(said.at);
+        if first != said.at {
+            let expected = format!("another {attribute}: line {} has this one", first.line);
+            reader.error(said.at, format_args!("{label}, {attribute}"), show(&said.value), expected);
+        }
+    }
+}
+
+/// Symbols become names of one C file: the provider's handle, GUIDs, ids.
+fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
+    let mut names: HashMap<String, Position> = HashMap::new();
+    let mut take = |symbol: &Arc<str>, at: Position, label: &str, has_guid: bool| {
+        let guid = has_guid.then(|| format!("{symbol}Guid"));
+        for name in [Some(symbol.to_string()), guid].into_iter().flatten() {
+            let first = *names.entry(name.clone()).or_insert(at);
+            if first != at {
+                let expected = format!("another symbol: line {} makes the name {name} too", first.line);
+                reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
+                return;
+            }
+        }
+    };
+    if let Some(Located { value: Some(symbol), at }) = &provider.symbol {
+        take(symbol, *at, "provider", true);
+    }
+    for set in &provider.counter_sets {
+        if let Some(symbol) = &set.symbol {
+            take(&symbol.value, symbol.at, &set.label, true);
+        }
+        for counter in &set.counters {
+            if let Some(Located { value: Some(symbol), at }) = &counter.symbol {
+                take(symbol, *at, &counter.label, false);
+            }
+        }
+    }
+}
+
+/// A string id stands for one text.
+fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
+    let mut texts: HashMap<u32, (&str, Position)> = HashMap::new();
+    for set in sets {
+        let of_set = [
+            (&set.label, "nameID", &set.name_id, &set.name),
+            (&set.label, "descriptionID", &set.description_id, &set.description),
+        ];
+        let of_counters = set.counters.iter().flat_map(|counter| {
+            [
+                (&counter.label, "nameID", &counter.name_id, &counter.name),
+                (&counter.label, "descriptionID", &counter.description_id, &counter.description),
+            ]
+        });
+        for (label, attribute, id, text) in of_set.into_iter().chain(of_counters) {
+            let (Some(id), Some(text)) = (id, text) else { continue };
+            let (known, at) = *texts.entry(id.value).or_insert((&text.value, id.at));
+            if *known != *text.value {
+                let expected = format!("another id: in line {} it stands for {}", at.line, shown(known));
+                reader.error(id.at, format_args!("{label}, {attribute}"), id.value.to_string(), expected);
+            }
+        }
+    }
+}
+
+fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
+    let count = set.counters.len();
+    if !(1..=MAX_COUNTERS).contains(&count) {
+        let found = if count == 0 { "no counter".to_owned() } else { format!("{count} counters") };
+        reader.error(set.at, &set.label, found, format!("1 to {MAX_COUNTERS} counters"));
+    }
+    let mut structs = Unique::default();
+    for structure in &set.structs {
+        let subject = (set.label.as_str(), "struct");
+        structs.check(structure.name.as_ref(), Arc::clone, |name| shown(name), subject, reader);
+    }
+    if !is_kernel && let Some(structure) = set.structs.first() {
+        let expected = "none: structures are for kernel mode providers";
+        reader.error(structure.at, &set.label, "a struct", expected);
+    }
+    let mut ids = Unique::default();
+    let mut names = Unique::default();
+    let types: HashMap<u32, Option<T>> = set
+        .counters
+        .iter()
+        .rev()
+        .filter_map(|counter| Some((counter.id?.value, counter.counter_type.map(|found| found.value))))
+        .collect();
+    for counter in &set.counters {
+        let label = &counter.label;
+        ids.check(counter.id.as_ref(), |id| *id, u32::to_string, (label, "id"), reader);
+        names.check(
+            counter.name.as_ref(),
+            |name| fold_case(name),
+            |name| shown(name),
+            (label, "name"),
+            reader,
+        );
+        check_structure(counter, set, is_kernel, reader);
+        check_attributes(counter, reader);
+        check_companions(counter, &types, reader);
+        if let Some(counter_type) = counter.counter_type.filter(|found| found.value == T::TEXT) {
+            let found = word_of(counter_type.value);
+            reader.warning(counter_type.at, format_args!("{label}, type"), found, "a type with a number");
+        }
+    }
+    check_clocks(set, reader);
+}
+
+/// `struct` and `field`: in the kernel, of a structure that there is.
+fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
+    for (attribute, said) in [("struct", &counter.structure), ("field", &counter.field)] {
+        if let Some(said) = said
+            && !is_kernel
+        {
+            let expected = "none: structures are for kernel mode providers";
+            reader.error(said.at, &counter.label, attribute, expected);
+        }
+    }
+    if !is_kernel {
+        return;
+    }
+    match (&counter.structure, &counter.field) {
+        (Some(structure), field) => {
+            let mut names = set.structs.iter().filter_map(|known| known.name.as_ref());
+            if !names.any(|known| known.value == structure.value) {
+                let subject = format!("{}, struct", counter.label);
+                reader.error(
+                    structure.at,
+                    subject,
+                    shown(&structure.value),
+                    "the name of a struct of the set",
+                );
+            }
+            if field.is_none() {
+                reader.warning(structure.at, &counter.label, "struct without field", "both, or neither");
+            }
+        }
+        (None, Some(field)) => {
+            reader.warning(field.at, &counter.label, "field without struct", "both, or neither");
+        }
+        (None, None) => {}
+    }
+}
+
+/// Display attributes of which one hides the other. perflib.h forbids them, the sample of the schema has them.
+fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
+    const HIDDEN: [(Attributes, &str, Attributes, &str); 5] = [
+        (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping"),
+        (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::DISPLAY_AS_REAL, "displayAsReal"),
+        (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
+        (Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
+        (Attributes::DISPLAY_AS_REAL, "displayAsReal", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
+    ];
+    for (holds, holds_word, hidden, hidden_word) in HIDDEN {
+        if counter.attributes.has(holds) && counter.attributes.has(hidden) {
+            let found = format!("{hidden_word} beside {holds_word}");
+            let expected = format!("one of them: {holds_word} alone has an effect");
+            reader.warning(counter.at, format_args!("{}, counterAttributes", counter.label), found, expected);
+        }
+    }
+}
+
+/// Bases, times, frequencies, multipliers: there where the type needs them, and of the right type.
+fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
+    let label = &counter.label;
+    let counter_type = counter.counter_type.map(|found| found.value);
+    let needs = counter_type.map(needed).unwrap_or_default();
+    let roles = ROLES.into_iter().zip(counter.names_companion);
+    for (((role, is_named), named), needed) in roles.zip(&counter.companions).zip(needs) {
+        let needs = |needed: T| {
+            let word = counter_type.map(word_of).unwrap_or_default();
+            format!("the id of a counter of type {}, which {word} needs", word_of(needed))
+        };
+        let Some(named) = named else {
+            if let Some(needed) = needed
+                && !is_named
+            {
+                reader.error(counter.at, label, format!("no {role}"), needs(needed));
+            }
+            continue;
+        };
+        let subject = format!("{label}, {role}");
+        let id = named.value;
+        if counter.id.is_some_and(|own| own.value == id) {
+            reader.error(
+                named.at,
+                subject,
+                format!("{id}, the counter itself"),
+                "another counter of the set",
+            );
+            continue;
+        }
+        match (types.get(&id), needed) {
+            (None, _) => reader.error(named.at, subject, id.to_string(), "the id of a counter of the set"),
+            (Some(Some(found)), Some(needed)) if *found != needed => {
+                reader.error(named.at, subject, format!("{id}, a {}", word_of(*found)), needs(needed));
+            }
+            _ if role == "baseID" && counter_type.is_some_and(|found| !takes_base(found)) => {
+                let word = counter_type.map(word_of).unwrap_or_default();
+                reader.warning(named.at, subject, id.to_string(), format!("none: {word} has no base"));
+            }
+            _ if role == "multiCounterID" && needed.is_none() && counter_type.is_some() => {
+                let word = counter_type.map(word_of).unwrap_or_default();
+                reader.warning(named.at, subject, id.to_string(), format!("none: {word} has no multiplier"));
+            }
+            _ => {}
+        }
+    }
+    if counter_type == Some(T::COUNTER_MULTI_TIMER_INV) {
+        check_multi_base(counter, types, reader);
+    }
+}
+
+/// The schema's page gives `perf_counter_multi_timer_inv` a base, \[MS-PCQ\] does not: no more than a warning.
+fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
+    let expected = "the id of a counter of type perf_counter_multi_base, as the schema's page says";
+    match &counter.companions[0] {
+        None if counter.names_companion[0] => {}
+        None => reader.warning(counter.at, &counter.label, "no baseID", expected),
+        Some(base) => {
+            if let Some(Some(found)) = types.get(&base.value)
+                && *found != T::MULTI_BASE
+            {
+                let found = format!("{}, a {}", base.value, word_of(*found));
+                reader.warning(base.at, format_args!("{}, baseID", counter.label), found, expected);
+            }
+        }
+    }
+}
+
+/// All counters of a set should have the same clock.
+fn check_clocks(set: &SetDraft, reader: &mut Reader<'_>) {
+    for role in [1, 2] {
+        let mut first: Option<Located<u32>> = None;
+        for counter in &set.counters {
+            let Some(named) = counter.companions[role] else { continue };
+            let first = *first.get_or_insert(named);
+            if first.value != named.value {
+                let expected = format!("{}, as in line {}: a set has one clock", first.value, first.at.line);
+                let subject = format_args!("{}, {}", counter.label, ROLES[role]);
+                reader.warning(named.at, subject, named.value.to_string(), expected);
+            }
+        }
+    }
+}

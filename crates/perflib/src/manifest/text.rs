@@ -1,0 +1,133 @@
+//! The characters of a manifest: UTF-8 with or without byte order mark, UTF-16 with one.
+
+use super::violation::{Position, Severity, Violations, shown};
+
+/// Where characters are in lines and columns.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    /// The position at every `STEP`-th byte, or the first character behind it.
+    marks: Vec<(usize, Position)>,
+}
+
+/// Far enough for a small table, near enough that manifests of a single line are read in linear time.
+const STEP: usize = 512;
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut marks = vec![(0, Position::START)];
+        let mut at = Position::START;
+        for (offset, c) in text.char_indices() {
+            if offset >= marks.len() * STEP {
+                marks.push((offset, at));
+            }
+            at = after(at, c);
+        }
+        Self { text, marks }
+    }
+
+    /// The position of the character at or behind a byte.
+    pub(super) fn position(&self, offset: usize) -> Position {
+        let mark = self.marks.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
+        let Some(&(start, mut at)) = self.marks.get(mark) else { return Position::START };
+        for (place, c) in self.text.get(start..).unwrap_or_default().char_indices() {
+            if start + place >= offset {
+                break;
+            }
+            at = after(at, c);
+        }
+        at
+    }
+}
+
+fn after(at: Position, c: char) -> Position {
+    match c {
+        '\n' => Position { line: at.line.saturating_add(1), column: 1 },
+        _ => Position { line: at.line, column: at.column.saturating_add(1) },
+    }
+}
+
+fn end_of(text: &str) -> Position {
+    text.chars().fold(Position::START, after)
+}
+
+/// The text of a file. Violations, and nothing where it is no text.
+pub(super) fn decode(bytes: &[u8], violations: &mut Violations) -> Option<String> {
+    let (encoding, decoded) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => ("UTF-16", utf16(rest, u16::from_le_bytes)),
+        [0xFE, 0xFF, rest @ ..] => ("UTF-16", utf16(rest, u16::from_be_bytes)),
+        [b'<', 0, ..] | [0, b'<', ..] => {
+            ("UTF-16", Err(bad(Position::START, "UTF-16 without a byte order mark")))
+        }
+        [0xEF, 0xBB, 0xBF, rest @ ..] => ("UTF-8", utf8(rest)),
+        _ => ("UTF-8", utf8(bytes)),
+    };
+    match decoded {
+        Ok(text) => {
+            check_declaration(&text, encoding, violations);
+            Some(text)
+        }
+        Err((at, found)) => {
+            let expected = "UTF-8, or UTF-16 with a byte order mark";
+            violations.push(Severity::Error, at, "characters", found, expected);
+            None
+        }
+    }
+}
+
+type Bad = (Position, String);
+
+fn bad(at: Position, found: impl Into<String>) -> Bad {
+    (at, found.into())
+}
+
+fn utf8(bytes: &[u8]) -> Result<String, Bad> {
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
+        bad(end_of(&String::from_utf8_lossy(before)), format!("the byte {byte:#04x}"))
+    })
+}
+
+fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, Bad> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(bytes.len());
+    for c in char::decode_utf16(pairs.iter().map(|pair| unit_of(*pair))) {
+        match c {
+            Ok(c) => text.push(c),
+            Err(error) => {
+                let found = format!("half of a surrogate pair, {:#06x}", error.unpaired_surrogate());
+                return Err(bad(end_of(&text), found));
+            }
+        }
+    }
+    match rest {
+        [] => Ok(text),
+        [..] => Err(bad(end_of(&text), "half of a UTF-16 unit at the end")),
+    }
+}
+
+/// A file that says of itself that it is of another encoding: Windows' parser refuses it.
+fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
+    let Some(declaration) = text.strip_prefix("<?xml").and_then(|rest| rest.split("?>").next()) else {
+        return;
+    };
+    let Some((before, value)) = declaration.split_once("encoding") else { return };
+    let value = value.trim_start().strip_prefix('=').unwrap_or(value).trim_start();
+    let quote = if value.starts_with('\'') { '\'' } else { '"' };
+    let Some(declared) = value.strip_prefix(quote).and_then(|value| value.split(quote).next()) else {
+        return;
+    };
+    let is_ascii = text.is_ascii() && encoding == "UTF-8";
+    if declared.eq_ignore_ascii_case(encoding) || (is_ascii && declared.eq_ignore_ascii_case("US-ASCII")) {
+        return;
+    }
+    let severity = if is_ascii { Severity::Warning } else { Severity::Error };
+    let at = end_of(&text[..("<?xml".len() + before.len()).min(text.len())]);
+    violations.push(
+        severity,
+        at,
+        "XML declaration, encoding",
+        shown(declared),
+        format!("{encoding}, which the file is"),
+    );
+}

@@ -1,0 +1,179 @@
+//! The syntax of attribute values. Each error says what was expected.
+
+use std::sync::Arc;
+
+use tachograph_counters::CounterType;
+
+use super::model::{Callback, ProviderType, SchemaVersion};
+use super::types;
+use crate::Guid;
+use crate::block::{MAX_NAME_UNITS, WILDCARD_ID};
+use crate::registration::{Aggregate, Attributes, InstanceType};
+
+pub(super) type Value<T> = Result<T, String>;
+
+/// Any text.
+pub(super) fn text(text: &str) -> Value<Arc<str>> {
+    Ok(text.into())
+}
+
+/// A text that is there.
+pub(super) fn some_text(text: &str) -> Value<Arc<str>> {
+    if text.is_empty() { Err("a text".into()) } else { Ok(text.into()) }
+}
+
+/// A name of a set or counter.
+pub(super) fn name(text: &str) -> Value<Arc<str>> {
+    if text.is_empty() || text.encode_utf16().count() > MAX_NAME_UNITS {
+        return Err(format!("1 to {MAX_NAME_UNITS} characters"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err("a text of one line, without control characters".into());
+    }
+    Ok(text.into())
+}
+
+/// A file's name.
+pub(super) fn file_name(text: &str) -> Value<Arc<str>> {
+    if text.is_empty() || text.contains(['/', '\\']) {
+        return Err("the name of a file, without a path".into());
+    }
+    Ok(text.into())
+}
+
+/// `{b4fc721a-0378-476f-89ba-a5a79f810b36}`.
+pub(super) fn guid(text: &str) -> Value<Guid> {
+    let expected = || "a GUID in braces, such as {b4fc721a-0378-476f-89ba-a5a79f810b36}".to_owned();
+    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(expected)?;
+    let lengths = inner.split('-').map(str::len);
+    let is_hexadecimal = inner.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+    if !is_hexadecimal || !lengths.eq([8, 4, 4, 4, 12]) {
+        return Err(expected());
+    }
+    inner.parse().map_err(|_| expected())
+}
+
+/// An unsigned number of 32 bits.
+pub(super) fn integer(text: &str) -> Value<u32> {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let parsed = match hexadecimal {
+        Some(digits) if (1..=8).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            u32::from_str_radix(digits, 16).ok()
+        }
+        Some(_) => None,
+        None if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        None => None,
+    };
+    parsed.ok_or_else(|| "a number from 0 to 4294967295, in decimal or as 0x with 1 to 8 digits".into())
+}
+
+/// The id of a counter.
+pub(super) fn counter_id(text: &str) -> Value<u32> {
+    match integer(text)? {
+        WILDCARD_ID => Err("another number: this one stands for all counters".into()),
+        id => Ok(id),
+    }
+}
+
+/// A default scale.
+pub(super) fn scale(text: &str) -> Value<i32> {
+    match text.parse() {
+        Ok(scale) if (-10..=10).contains(&scale) => Ok(scale),
+        _ => Err("a number from -10 to 10".into()),
+    }
+}
+
+/// A C identifier, or nothing.
+pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let is_identifier = text.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !is_identifier {
+        return Err("a C identifier".into());
+    }
+    if C_WORDS.split_ascii_whitespace().any(|word| word == text) {
+        return Err("a C identifier that is no word of C or C++".into());
+    }
+    Ok(Some(text.into()))
+}
+
+/// A C identifier.
+pub(super) fn some_symbol(text: &str) -> Value<Arc<str>> {
+    symbol(text)?.ok_or_else(|| "a C identifier".into())
+}
+
+/// Words that C and C++ keep for themselves.
+const C_WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t \
+    class compl const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit \
+    export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr \
+    operator or or_eq private protected public register reinterpret_cast restrict return short signed sizeof static \
+    static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union \
+    unsigned using virtual void volatile wchar_t while xor xor_eq main";
+
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Value<T> {
+    words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        format!("one of {}", words.join(", "))
+    })
+}
+
+pub(super) fn schema_version(text: &str) -> Value<SchemaVersion> {
+    word(text, &[("1.0", SchemaVersion::V1_0), ("1.1", SchemaVersion::V1_1), ("2.0", SchemaVersion::V2_0)])
+}
+
+pub(super) fn callback(text: &str) -> Value<Callback> {
+    word(text, &[("default", Callback::Default), ("custom", Callback::Custom)])
+}
+
+pub(super) fn provider_type(text: &str) -> Value<ProviderType> {
+    word(text, &[("userMode", ProviderType::UserMode), ("kernelMode", ProviderType::KernelMode)])
+}
+
+pub(super) fn instances(text: &str) -> Value<InstanceType> {
+    word(
+        text,
+        &[
+            ("single", InstanceType::Single),
+            ("multiple", InstanceType::Multiple),
+            ("globalAggregate", InstanceType::SingleAggregate),
+            ("multipleAggregate", InstanceType::MultipleAggregate),
+            ("globalAggregateHistory", InstanceType::SingleAggregateHistory),
+        ],
+    )
+}
+
+pub(super) fn detail_level(text: &str) -> Value<u32> {
+    word(text, &[("standard", 100), ("advanced", 200)])
+}
+
+pub(super) fn aggregate(text: &str) -> Value<Aggregate> {
+    word(
+        text,
+        &[
+            ("sum", Aggregate::Total),
+            ("avg", Aggregate::Average),
+            ("max", Aggregate::Maximum),
+            ("min", Aggregate::Minimum),
+            ("undefined", Aggregate::Undefined),
+        ],
+    )
+}
+
+pub(super) fn counter_attribute(text: &str) -> Value<Attributes> {
+    word(
+        text,
+        &[
+            ("reference", Attributes::BY_REFERENCE),
+            ("noDisplay", Attributes::NO_DISPLAYABLE),
+            ("noDigitGrouping", Attributes::NO_GROUP_SEPARATOR),
+            ("displayAsHex", Attributes::DISPLAY_AS_HEX),
+            ("displayAsReal", Attributes::DISPLAY_AS_REAL),
+        ],
+    )
+}
+
+pub(super) fn counter_type(text: &str) -> Value<CounterType> {
+    types::type_of(text)
+}

@@ -1,0 +1,271 @@
+//! The aggregate of a set's instances: raw values and raw bases, each by the function of its counter, never formatted
+//! values.
+//!
+//! | function | of a counter's values |
+//! | --- | --- |
+//! | total | their sum; 32-bit types wrap at 2^32 |
+//! | average | their mean, cut to a whole number |
+//! | minimum, maximum | the least, the largest |
+//! | undefined | the sum |
+//!
+//! A base has the function that it names itself, else that of its counter. An elapsed time has no sum and no mean: it has
+//! an aggregate only where the minimum or the maximum (of the starts) is named. What instances that ended have left counts
+//! as an instance; of pairs it is a sum, which is no minimum and no maximum, and is left out of those.
+
+use tachograph_counters::{Formula, RawValue, Size, Status};
+
+use super::source::Source;
+use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
+
+/// How the aggregate of each counter of a set is made, by its place in the registration.
+#[derive(Debug)]
+pub(super) struct Functions {
+    by_position: Vec<Function>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    /// Whether differences are taken, so that it matters what the value before was of.
+    is_difference: bool,
+    value: Option<Aggregate>,
+    base: Aggregate,
+    is_double: bool,
+    is_dword: bool,
+}
+
+/// The aggregate of one column, as far as its values came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Aggregated {
+    /// How many values, those of instances that ended included.
+    count: i128,
+    first: i128,
+    double: f64,
+    second: i128,
+    multi_count: u32,
+    /// The time stamp, where the second number is none of the instances'.
+    stamp: Option<i64>,
+    failed: Option<Status>,
+}
+
+impl Functions {
+    pub(super) fn new(info: &CounterSetInfo) -> Self {
+        Self { by_position: info.counters.iter().map(|counter| Function::of(info, counter)).collect() }
+    }
+
+    /// Whether an instance that comes changes what the values before it mean: sums only grow by what it counts.
+    pub(super) fn is_changed_by_who_comes(&self) -> bool {
+        let is_sum = |function: &Function| {
+            let is_total = function.value.is_none_or(|value| value == Aggregate::Total);
+            !function.is_difference || is_total && function.base == Aggregate::Total
+        };
+        !self.by_position.iter().all(is_sum)
+    }
+
+    /// Takes a value of an instance, or of `history` instances that ended.
+    pub(super) fn take(
+        &self,
+        to: &mut Aggregated,
+        position: usize,
+        source: &Source,
+        raw: RawValue,
+        history: Option<u64>,
+    ) {
+        let Some(function) = self.by_position.get(position) else { return };
+        let Some(value) = function.value else { return };
+        match raw.status {
+            status if status.is_good() => {}
+            // Never given: there is nothing to add.
+            Status::NO_DATA => return,
+            status => {
+                to.failed = Some(status);
+                return;
+            }
+        }
+        let of_extremes = matches!(value, Aggregate::Minimum | Aggregate::Maximum);
+        if history.is_some() && of_extremes && source.keeps_sums() {
+            return;
+        }
+        let is_first = to.count == 0;
+        to.count += i128::from(history.unwrap_or(1));
+        if function.is_double {
+            to.double = if is_first { raw.as_double() } else { function.double(to.double, raw.as_double()) };
+        } else {
+            to.first = combine(value, is_first, to.first, raw.first.into());
+        }
+        if source.is_stamped() {
+            to.stamp = Some(raw.second);
+        } else {
+            to.second = combine(function.base, is_first, to.second, raw.second.into());
+        }
+        to.multi_count = if is_first { raw.multi_count } else { to.multi_count.wrapping_add(raw.multi_count) };
+    }
+
+    /// The aggregate of what was taken.
+    pub(super) fn value(&self, of: &Aggregated, position: usize) -> RawValue {
+        let Some(function) = self.by_position.get(position) else { return RawValue::error(Status::NO_DATA) };
+        let Some(value) = function.value else { return RawValue::error(Status::NO_INSTANCE) };
+        if let Some(status) = of.failed {
+            return RawValue::error(status);
+        }
+        if of.count == 0 {
+            return RawValue::error(Status::NO_DATA);
+        }
+        let mean = |function, sum: i128| if function == Aggregate::Average { sum / of.count } else { sum };
+        let (first, second) = (mean(value, of.first), mean(function.base, of.second));
+        let mut raw = RawValue::new(first as i64, of.stamp.unwrap_or(second as i64));
+        if function.is_dword {
+            raw.first &= i64::from(u32::MAX);
+        }
+        if function.is_double {
+            let double = if value == Aggregate::Average { of.double / of.count as f64 } else { of.double };
+            raw.first = double.to_bits() as i64;
+        }
+        raw.multi_count = of.multi_count;
+        raw
+    }
+}
+
+impl Function {
+    fn of(info: &CounterSetInfo, counter: &CounterInfo) -> Self {
+        let is_elapsed = counter.counter_type.formula() == Some(Formula::Elapsed);
+        let value = match counter.aggregate {
+            Aggregate::Undefined if is_elapsed => None,
+            Aggregate::Total | Aggregate::Average if is_elapsed => None,
+            Aggregate::Undefined => Some(Aggregate::Total),
+            named => Some(named),
+        };
+        let base = counter.base_id.or(counter.time_id).and_then(|id| info.position(id));
+        let base = match base.map(|place| info.counters[place].aggregate) {
+            None | Some(Aggregate::Undefined) => value.unwrap_or(Aggregate::Total),
+            Some(named) => named,
+        };
+        Self {
+            is_difference: counter.counter_type.needs_two_samples(),
+            value,
+            base,
+            is_double: counter.counter_type.formula() == Some(Formula::Double),
+            is_dword: counter.counter_type.size() == Size::Dword,
+        }
+    }
+
+    fn double(&self, before: f64, value: f64) -> f64 {
+        match self.value {
+            Some(Aggregate::Minimum) => before.min(value),
+            Some(Aggregate::Maximum) => before.max(value),
+            _ => before + value,
+        }
+    }
+}
+
+fn combine(function: Aggregate, is_first: bool, before: i128, value: i128) -> i128 {
+    match function {
+        _ if is_first => value,
+        Aggregate::Minimum => before.min(value),
+        Aggregate::Maximum => before.max(value),
+        _ => before + value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType as T;
+    use tachograph_shm::{CellKind, CounterDescription, Description, InstanceKind};
+
+    use super::super::source::Sources;
+    use super::*;
+    use crate::{Guid, registration::InstanceType};
+
+    /// The aggregate of these raw values, the last of which may be of a history.
+    fn aggregate(
+        counter_type: T,
+        function: Aggregate,
+        cell: CellKind,
+        values: &[(i64, i64)],
+        history: Option<(u64, (i64, i64))>,
+    ) -> RawValue {
+        let mut info = CounterSetInfo::new("Shop", Guid::from_u128(1), InstanceType::MultipleAggregate);
+        let mut counter = CounterInfo::new(1, "x", counter_type);
+        counter.aggregate = function;
+        counter.base_id = counter_type.base().map(|_| 2);
+        info.counters.push(counter);
+        info.counters.extend(counter_type.base().map(|base| CounterInfo::new(2, "b", base)));
+        let set = tachograph_shm::Guid::from_u128(1);
+        let mut description = Description::new("Shop", set, InstanceKind::MultipleAggregate);
+        for counter in &info.counters {
+            let mut described = CounterDescription::new(counter.id, "x", counter.counter_type.0);
+            described.base_id = counter.base_id;
+            described.cell = if counter.id == 1 { cell } else { CellKind::None };
+            description.counters.push(described);
+        }
+        let sources = Sources::new(&info, &description);
+        let source = sources.get(0).expect("the counter");
+        let functions = Functions::new(&info);
+        let mut to = Aggregated::default();
+        for &(first, second) in values {
+            functions.take(&mut to, 0, source, RawValue::new(first, second), None);
+        }
+        if let Some((count, (first, second))) = history {
+            functions.take(&mut to, 0, source, RawValue::new(first, second), Some(count));
+        }
+        functions.value(&to, 0)
+    }
+
+    #[test]
+    fn by_function() {
+        use Aggregate::*;
+        let plain = |kind, function, values: &[i64]| {
+            let values: Vec<_> = values.iter().map(|&value| (value, 7)).collect();
+            aggregate(kind, function, CellKind::Plain, &values, None).first
+        };
+        for (kind, function, values, expected) in [
+            (T::BULK_COUNT, Undefined, &[1, 2, 6][..], 9),
+            (T::BULK_COUNT, Total, &[1, 2, 6], 9),
+            (T::LARGE_RAWCOUNT, Average, &[1, 2, 7], 3),
+            (T::LARGE_RAWCOUNT, Minimum, &[4, 2, 7], 2),
+            (T::LARGE_RAWCOUNT, Maximum, &[4, 9, 7], 9),
+            (T::LARGE_RAWCOUNT, Minimum, &[-4, 2], -4),
+            (T::RAWCOUNT, Total, &[0xFFFF_FFFF, 2], 1),
+            (T::BULK_COUNT, Total, &[i64::MAX, 1], i64::MIN),
+        ] {
+            assert_eq!(plain(kind, function, values), expected, "{kind:?} {function:?} {values:?}");
+        }
+        let stamped = aggregate(T::BULK_COUNT, Average, CellKind::Plain, &[(1, 50), (2, 50)], None);
+        assert_eq!(stamped.second, 50, "a time stamp is nobody's base");
+    }
+
+    #[test]
+    fn bases_go_with_their_counters() {
+        let values = [(30, 3), (10, 1)];
+        let of = |function| {
+            let raw = aggregate(T::AVERAGE_BULK, function, CellKind::Pair, &values, None);
+            (raw.first, raw.second)
+        };
+        assert_eq!(of(Aggregate::Undefined), (40, 4));
+        assert_eq!(of(Aggregate::Average), (20, 2));
+        assert_eq!(of(Aggregate::Minimum), (10, 1));
+        assert_eq!(of(Aggregate::Maximum), (30, 3));
+    }
+
+    #[test]
+    fn who_ended_counts() {
+        let history = Some((2, (60, 6)));
+        let of = |kind, function, cell| {
+            let raw = aggregate(kind, function, cell, &[(30, 3)], history);
+            (raw.first, raw.second)
+        };
+        assert_eq!(of(T::AVERAGE_BULK, Aggregate::Total, CellKind::Pair), (90, 9));
+        assert_eq!(of(T::AVERAGE_BULK, Aggregate::Average, CellKind::Pair), (30, 3));
+        assert_eq!(of(T::AVERAGE_BULK, Aggregate::Maximum, CellKind::Pair), (30, 3));
+        assert_eq!(of(T::LARGE_RAWCOUNT, Aggregate::Maximum, CellKind::Plain).0, 60);
+    }
+
+    #[test]
+    fn nothing_is_no_zero() {
+        let none = aggregate(T::LARGE_RAWCOUNT, Aggregate::Total, CellKind::Plain, &[], None);
+        assert_eq!(none.status, Status::NO_DATA);
+        let elapsed = aggregate(T::ELAPSED_TIME, Aggregate::Total, CellKind::Plain, &[(1, 2)], None);
+        assert_eq!(elapsed.status, Status::NO_INSTANCE, "starts have no sum");
+        let first = aggregate(T::ELAPSED_TIME, Aggregate::Minimum, CellKind::Plain, &[(5, 9), (3, 9)], None);
+        assert_eq!((first.first, first.second), (3, 9));
+    }
+}

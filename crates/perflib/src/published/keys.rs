@@ -1,0 +1,98 @@
+//! The instances of a file, kept from one collection to the next.
+
+use std::sync::Arc;
+
+use tachograph_shm::Instance;
+
+use super::names::clean_up;
+use crate::InstanceKey;
+
+/// The keys of a file's instances in the order of their slots, so that nothing is made anew for one that stays.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    before: Vec<Known>,
+    now: Vec<Known>,
+    /// How many of `before` were looked at.
+    passed: usize,
+    name: String,
+    has_left: bool,
+}
+
+#[derive(Debug)]
+struct Known {
+    slot: usize,
+    number: u64,
+    key: Arc<InstanceKey>,
+}
+
+impl Keys {
+    /// Begins to go through the instances.
+    pub(super) fn begin(&mut self) {
+        std::mem::swap(&mut self.before, &mut self.now);
+        self.now.clear();
+        self.passed = 0;
+        self.has_left = false;
+    }
+
+    /// The key of the next instance: the one from before, or one that `make` makes of the instance's name.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        instance: &Instance<'_>,
+        make: impl FnOnce(&str) -> InstanceKey,
+    ) -> &Arc<InstanceKey> {
+        let (slot, number) = (instance.slot(), instance.number());
+        // In the order of the slots: what is passed by is gone.
+        while let Some(known) = self.before.get(self.passed)
+            && known.slot < slot
+        {
+            self.passed += 1;
+            self.has_left = true;
+        }
+        let key = match self.before.get(self.passed) {
+            Some(known) if known.slot == slot => {
+                self.passed += 1;
+                let is_it = known.number == number;
+                self.has_left |= !is_it;
+                is_it.then(|| Arc::clone(&known.key))
+            }
+            _ => None,
+        };
+        let key = key.unwrap_or_else(|| {
+            instance.name_into(&mut self.name);
+            clean_up(&mut self.name);
+            Arc::new(make(&self.name))
+        });
+        let place = self.now.len();
+        self.now.push(Known { slot, number, key });
+        &self.now[place].key
+    }
+
+    /// Forgets the last instance: it ended while it was read.
+    pub(super) fn take_back(&mut self) {
+        self.has_left |= self.now.pop().is_some();
+    }
+
+    /// Ends going through the instances; whether one of those before is gone.
+    pub(super) fn end(&mut self) -> bool {
+        self.has_left || self.passed < self.before.len()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.now.len()
+    }
+}
+
+/// What tells an instance from every other that there ever was: of the random number of its file and its own number in
+/// it. Never 0.
+pub(super) fn identity(unique: u64, number: u64) -> u64 {
+    // The finaliser of MurmurHash3 spreads what differs in few bits; both steps can be undone, so that two instances of one
+    // file never have the same identity.
+    let mut mixed = unique ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53_u64] {
+        mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
+    }
+    mixed ^= mixed >> 33;
+    mixed.max(1)
+}

@@ -1,0 +1,203 @@
+//! How the raw value of a counter is made from the cells of a file.
+
+use std::sync::Arc;
+
+use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
+use tachograph_counters::{CounterType, Size};
+use tachograph_shm::{CellKind, CounterDescription, Description, Instance};
+
+use super::describe::instance_type_of;
+use crate::registration::{CounterInfo, CounterSetInfo};
+use crate::{FREQUENCY, Moments};
+
+/// Where the second number of a raw value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
+    Nothing,
+    Ticks,
+    SystemTime,
+    /// The base that is kept with the value.
+    Base {
+        mask: u64,
+    },
+    /// A cell of its own: a base, or the object's time.
+    Cell {
+        place: usize,
+        mask: u64,
+    },
+}
+
+/// How the raw value of one counter is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    place: usize,
+    mask: u64,
+    second: Second,
+    multiplier: Option<usize>,
+    /// The cell of the frequency of the time, where value and time are both in units of it.
+    frequency: Option<usize>,
+    /// A value that is missing was never given, not missed.
+    is_by_reference: bool,
+    keeps_sums: bool,
+    is_difference: bool,
+}
+
+/// How the counters of a set are read from one file, by their place in the registration.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    by_position: Vec<Option<Source>>,
+    /// Whether a counter of the registration is described otherwise by the file.
+    pub(super) is_otherwise: bool,
+}
+
+impl Sources {
+    /// The sources of a registration's counters in a file with this description. A counter that the file does not have, or
+    /// has with another type or other companions, has none: values of two kinds are never mixed.
+    pub(super) fn new(info: &CounterSetInfo, description: &Description) -> Self {
+        let is_other_set = instance_type_of(description.instances) != info.instance_type;
+        let source = |counter: &CounterInfo| {
+            let place = description.position(counter.id)?;
+            let described = &description.counters[place];
+            (!is_other_set && is_same(counter, described)).then(|| Source::new(described, place, description))
+        };
+        let by_position: Vec<_> = info.counters.iter().map(source).collect();
+        let is_otherwise = by_position.contains(&None) || description.counters.len() != info.counters.len();
+        Self { by_position, is_otherwise }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, position: usize) -> Option<&Source> {
+        self.by_position.get(position)?.as_ref()
+    }
+
+    /// Whether differences of a base or a time of its own are taken of one of them.
+    pub(super) fn has_cells_beside(&self) -> bool {
+        self.by_position.iter().flatten().any(Source::has_cell_beside)
+    }
+
+    /// Whether the file has nothing of the registration.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_position.iter().all(Option::is_none)
+    }
+}
+
+/// Whether a file's counter is what the registration says.
+fn is_same(info: &CounterInfo, described: &CounterDescription) -> bool {
+    info.counter_type.0 == described.counter_type
+        && (info.base_id, info.time_id, info.frequency_id, info.multiplier_id)
+            == (described.base_id, described.time_id, described.frequency_id, described.multiplier_id)
+}
+
+impl Source {
+    fn new(counter: &CounterDescription, place: usize, description: &Description) -> Self {
+        let counter_type = CounterType(counter.counter_type);
+        let with_cell = |id: Option<u32>| {
+            let place = description.position(id?)?;
+            (description.counters[place].cell != CellKind::None).then_some(place)
+        };
+        let mask_of = |id: Option<u32>| {
+            let base = id.and_then(|id| description.position(id));
+            base.map_or(u64::MAX, |place| mask(CounterType(description.counters[place].counter_type)))
+        };
+        let time = with_cell(counter.time_id);
+        let second = match (counter_type.formula(), counter_type.subtype()) {
+            (None | Some(Formula::Value | Formula::Double), _) => Second::Nothing,
+            (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => {
+                match (counter.cell.has_base(), with_cell(counter.base_id)) {
+                    (true, _) => Second::Base { mask: mask_of(counter.base_id) },
+                    (false, Some(place)) => Second::Cell { place, mask: mask_of(counter.base_id) },
+                    (false, None) => Second::Nothing,
+                }
+            }
+            (formula, _) => match (counter_type.time_base(), time) {
+                (TimeBase::Object, Some(place)) => Second::Cell { place, mask: u64::MAX },
+                (TimeBase::Tick, _) if formula != Some(Formula::Elapsed) => Second::Ticks,
+                _ => Second::SystemTime,
+            },
+        };
+        // Only an elapsed time is divided by the frequency of the object's clock; others are a share of its time.
+        let has_frequency = counter_type.formula() == Some(Formula::Elapsed) && time.is_some();
+        Self {
+            place,
+            mask: mask(counter_type),
+            second,
+            multiplier: with_cell(counter.multiplier_id),
+            frequency: with_cell(counter.frequency_id).filter(|_| has_frequency),
+            is_by_reference: counter.attributes & CounterDescription::BY_REFERENCE != 0,
+            is_difference: counter_type.needs_two_samples(),
+            keeps_sums: counter.cell != CellKind::Plain || counter.stripes > 0,
+        }
+    }
+
+    /// Whether the second number is the moment of the collection, not the instance's.
+    pub(super) fn is_stamped(&self) -> bool {
+        matches!(self.second, Second::Nothing | Second::Ticks | Second::SystemTime)
+    }
+
+    /// Whether what instances that ended have left of it is a sum.
+    pub(super) fn keeps_sums(&self) -> bool {
+        self.keeps_sums
+    }
+
+    /// Whether differences of a base or time of its own are taken: one that an instance has before it counts anything.
+    fn has_cell_beside(&self) -> bool {
+        self.is_difference && matches!(self.second, Second::Cell { .. })
+    }
+
+    /// The raw value of the counter now.
+    #[inline]
+    pub(super) fn read(&self, instance: &Instance<'_>, at: &Moments) -> RawValue {
+        let Some(reading) = instance.value(self.place) else { return self.missing() };
+        let second = match self.second {
+            Second::Nothing => 0,
+            Second::Ticks => at.ticks,
+            Second::SystemTime => at.system_time.0,
+            Second::Base { mask } => (reading.base.unwrap_or_default() & mask) as i64,
+            Second::Cell { place, mask } => match instance.value(place) {
+                Some(base) => (base.value & mask) as i64,
+                None => return self.missing(),
+            },
+        };
+        let raw = RawValue::new((reading.value & self.mask) as i64, second);
+        if self.multiplier.is_none() && self.frequency.is_none() {
+            return raw;
+        }
+        self.with_companions(instance, raw)
+    }
+
+    #[cold]
+    fn missing(&self) -> RawValue {
+        RawValue::error(if self.is_by_reference { Status::NO_DATA } else { Status::CSTATUS_INVALID_DATA })
+    }
+
+    fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
+        let value = |place| instance.value(place).map(|reading| reading.value);
+        if let Some(place) = self.multiplier {
+            let Some(multiplier) = value(place) else { return self.missing() };
+            raw.multi_count = multiplier as u32;
+        }
+        if let Some(place) = self.frequency {
+            // The set's clock has another frequency: its times are told in units of ours.
+            let Some(frequency) = value(place).filter(|&frequency| frequency > 0) else { return self.missing() };
+            let scale = |ticks: i64| {
+                let scaled = i128::from(ticks) * i128::from(FREQUENCY) / i128::from(frequency);
+                scaled.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+            };
+            (raw.first, raw.second) = (scale(raw.first), scale(raw.second));
+        }
+        raw
+    }
+}
+
+/// The bits of a value of this type: types of 32 bits wrap at 2^32, however wide their cell is.
+fn mask(counter_type: CounterType) -> u64 {
+    match counter_type.size() {
+        Size::Dword => u32::MAX.into(),
+        _ => u64::MAX,
+    }
+}
+
+/// What is said of a counter that a file has not, or has otherwise.
+pub(super) fn otherwise(process: u64) -> Arc<str> {
+    format!("process {process} publishes this counter with another type, or not at all").into()
+}

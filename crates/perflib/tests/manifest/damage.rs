@@ -1,0 +1,117 @@
+//! Hostile manifests: cut, flipped, huge.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tachograph_perflib::manifest::{MAX_BYTES, MAX_LISTED, Position, parse};
+
+use crate::{KERNEL, SHOP, check, lines};
+
+/// Everything but the closing tags' whitespace and what stands before the root.
+#[test]
+fn cut_at_every_byte() {
+    for text in [SHOP, KERNEL] {
+        let end = text.trim_end().len();
+        for cut in 0..end {
+            let checked = parse(Path::new("x.man"), &text.as_bytes()[..cut]);
+            assert!(checked.manifest.is_none() && checked.violations.errors() > 0, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn every_bit_flipped() {
+    flip(KERNEL, |_| 0..8);
+    // A fifth of the time, and each bit of each word somewhere.
+    flip(SHOP, |place| place as u32 % 7..place as u32 % 7 + 2);
+}
+
+fn flip(text: &str, bits: fn(usize) -> std::ops::Range<u32>) {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut refused, mut count) = (0, 0);
+    for place in 0..bytes.len() {
+        for bit in bits(place) {
+            count += 1;
+            bytes[place] ^= 1 << bit;
+            let checked = parse(Path::new("x.man"), &bytes);
+            assert_eq!(checked.manifest.is_none(), checked.violations.errors() > 0, "{place}, bit {bit}");
+            refused += usize::from(checked.manifest.is_none());
+            if let Some(manifest) = checked.manifest {
+                manifest.counter_sets().for_each(|set| set.check_in_words().expect("what can be registered"));
+            }
+            bytes[place] ^= 1 << bit;
+        }
+    }
+    // Most of a manifest are names of elements and attributes.
+    assert!(refused * 2 > count, "{refused} of {count}");
+}
+
+#[test]
+fn entities_are_no_way_in() {
+    let bomb = "<!DOCTYPE a [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \"&a;&a;&a;\">]>";
+    let checked = check(&SHOP.replacen("<!--", &format!("{bomb}<!--"), 1));
+    assert_eq!(checked.violations.errors(), 1);
+    assert!(lines(&checked)[0].ends_with("expected well-formed XML without a document type"), "{checked:?}");
+    let outside = SHOP.replace("Carts by kind.", "&xxe;");
+    assert!(lines(&check(&outside))[0].contains("unknown entity reference 'xxe'"));
+}
+
+/// What would cost the parser time or memory beyond the size of the file.
+#[test]
+fn too_much_of_anything() {
+    let wrap = |inside: String| {
+        format!(
+            "<instrumentationManifest><instrumentation>{inside}</instrumentation></instrumentationManifest>"
+        )
+    };
+    let attributes: String = (0..65).map(|n| format!(" a{n}='<'")).collect();
+    let spaces: String = (0..257).map(|n| format!("<a xmlns:n{n}='u{n}'/>")).collect();
+    for (text, found) in [
+        ("<".repeat(1_000_001), "more tags"),
+        ("=".repeat(1_000_001), "more equals signs"),
+        (wrap(format!("<a{attributes}/>")), "more attributes"),
+        (wrap(spaces), "more namespaces"),
+    ] {
+        let checked = check(&text);
+        assert!(checked.violations.errors() == 1, "{found}");
+        assert!(
+            lines(&checked)[0].contains(&format!("error: XML: found {found}, ")),
+            "{:?}",
+            lines(&checked)
+        );
+    }
+    let huge = vec![b' '; MAX_BYTES + 1];
+    assert_eq!(
+        lines(&parse(Path::new("x.man"), &huge)),
+        ["1:1: error: file: found more bytes, expected at most 16777216 bytes"]
+    );
+    // Deep, wide and long ones end, and soon.
+    let start = Instant::now();
+    for text in [
+        "<a>".repeat(300_000),
+        wrap("<a><![CDATA[x]]>".repeat(300_000)),
+        wrap("&#13;".repeat(1_000_000)),
+        wrap(" ".repeat(1 << 22)),
+    ] {
+        assert!(check(&text).manifest.is_none());
+    }
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// One line of many wrong counters: places are found without counting from the start each time.
+#[test]
+fn many_violations_are_counted() {
+    let counter = "<counter id='1' uri='u' type='no' detailLevel='standard' name='n' description='' x='1'/>";
+    let text = SHOP.lines().collect::<Vec<_>>().join(" ");
+    let all = counter.repeat(20_000);
+    let start = Instant::now();
+    let checked = check(&text.replacen("<counter ", &format!("{all}<counter "), 1));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(checked.violations.list().len(), MAX_LISTED);
+    // Type, attribute x, no nameID, no descriptionID each; and id, name, uri of all but the first.
+    assert_eq!(checked.violations.errors(), 20_000 * 7 - 3 + 1);
+    assert_eq!(checked.violations.unlisted(), checked.violations.errors() - MAX_LISTED as u64);
+    assert!(checked.violations.list().is_sorted_by_key(|violation| violation.at));
+    assert_eq!(checked.violations.list()[0].at.line, 1);
+    assert!(checked.violations.list()[0].at > Position::START);
+}

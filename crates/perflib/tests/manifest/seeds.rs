@@ -1,0 +1,28 @@
+//! The seeds of the fuzz target `manifest` as a plain test. With TACHO_UPDATE set they are written anew first.
+
+#[path = "../../../../fuzz/manifest_checks.rs"]
+mod checks;
+
+use std::path::Path;
+
+use crate::{KERNEL, SHOP};
+
+#[test]
+fn every_seed() {
+    let utf16: Vec<u8> =
+        "\u{feff}".encode_utf16().chain(KERNEL.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    let made = [("shop", SHOP.as_bytes()), ("kernel", KERNEL.as_bytes()), ("utf16", &utf16)];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/manifest");
+    for (name, bytes) in made {
+        if std::env::var_os("TACHO_UPDATE").is_some() {
+            std::fs::write(folder.join(name), bytes).expect("writable");
+        }
+        let there = std::fs::read(folder.join(name)).expect("checked in");
+        assert!(there == bytes, "{name} is not what this test makes: run it with TACHO_UPDATE=1");
+    }
+    for entry in std::fs::read_dir(folder).expect("the folder of the seeds") {
+        let path = entry.expect("an entry").path();
+        eprintln!("{}", path.display());
+        checks::manifest(&std::fs::read(&path).expect("readable"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Sets whose instances are added up.
+
+use tachograph_shm::{Description, InstanceKind, SetFile, Slot};
+
+use crate::made::{Consumer, publish, rows, set, shop, with_timer};
+
+const PATHS: [&str; 2] = [r"\Shop\Requests/sec", r"\Shop\Open Orders"];
+
+fn instance(file: &SetFile, name: &str, values: [u64; 2]) -> Slot {
+    let slot = file.create_instance(name, 0).expect("an instance");
+    set(&slot, 0, values[0]);
+    set(&slot, 1, values[1]);
+    slot
+}
+
+/// The gauge's aggregate is the largest.
+fn with_maximum(kind: InstanceKind) -> Description {
+    let mut description = shop(kind);
+    description.counters[1].aggregate = 4;
+    description
+}
+
+#[test]
+fn consumers_get_one_row_of_a_single_aggregate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregate));
+    let first = instance(&file, "a", [1, 9]);
+    let mut consumer = Consumer::new(folder.path(), &PATHS);
+    assert_eq!(consumer.collect(), rows([("", [1, 9])]));
+    let _second = instance(&file, "b", [10, 5]);
+    let other = publish(folder.path(), with_maximum(InstanceKind::SingleAggregate));
+    let _third = instance(&other, "a", [100, 7]);
+    assert_eq!(consumer.collect(), rows([("", [111, 9])]));
+    let before = consumer.identities();
+    first.end();
+    // The name was another's in the sample before.
+    assert_eq!(consumer.collect(), rows([("#1", [110, 7])]));
+    assert_ne!(consumer.identities(), before, "what is left is not what there was with less");
+}
+
+#[test]
+fn a_total_beside_the_instances() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
+    let _slots = [instance(&file, "a", [1, 2]), instance(&file, "b", [3, 4])];
+    // The name is taken.
+    let _own = instance(&file, "_Total", [5, 6]);
+    let all = [r"\Shop(*)\*"];
+    let mut consumer = Consumer::new(folder.path(), &all);
+    assert_eq!(consumer.collect(), rows([("a", [1, 2]), ("b", [3, 4]), ("_Total", [9, 12])]));
+    let identity = consumer.identities()[2];
+    let mut alone = Consumer::new(folder.path(), &[r"\Shop(_Total)\*"]);
+    assert_eq!(alone.collect(), rows([("_Total", [9, 12])]));
+    let mut one = Consumer::new(folder.path(), &[r"\Shop(b)\*"]);
+    assert_eq!(one.collect(), rows([("b", [3, 4])]));
+    // One more counts from nothing, so that sums go on.
+    let third = instance(&file, "c", [0, 0]);
+    assert_eq!(consumer.collect().len(), 4);
+    assert_eq!(consumer.identities()[3], identity);
+    drop(third);
+    assert_eq!(consumer.collect().len(), 3);
+    // The name is given again after a sample in which nobody had it.
+    let names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a", "b", "_Total"]);
+    assert_ne!(consumer.identities()[2], identity);
+}
+
+#[test]
+fn who_ended_stays_in_a_history() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregateHistory));
+    let first = instance(&file, "a", [1, 9]);
+    let _second = instance(&file, "b", [10, 5]);
+    let mut consumer = Consumer::new(folder.path(), &PATHS);
+    assert_eq!(consumer.collect(), rows([("", [11, 9])]));
+    let before = consumer.identities();
+    first.end();
+    assert_eq!(consumer.collect(), rows([("", [11, 9])]));
+    assert_eq!(consumer.identities(), before, "nothing was taken away");
+    drop(file);
+    drop((first, _second));
+    assert_eq!(consumer.collect(), rows::<2, 0>([]));
+}
+
+/// Instances come and end all the time; what they counted is never lost, and never counted twice.
+#[test]
+fn a_history_is_read_whole_while_instances_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), with_timer(shop(InstanceKind::SingleAggregateHistory)));
+    let _stays = instance(&file, "stays", [1, 1]);
+    let mut consumer = Consumer::new(folder.path(), &PATHS[..1]);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..20_000_u64 {
+                let slot = file.create_instance("x", 0).expect("an instance");
+                set(&slot, 0, 1);
+                drop(slot);
+                if round % 16 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Release);
+        });
+        let mut last = 0;
+        while !is_over.load(std::sync::atomic::Ordering::Acquire) {
+            consumer.query.collect();
+            let queried = &consumer.query.sets()[0];
+            // What changes faster than it can be read is said to.
+            let Ok(()) = queried.outcome() else { continue };
+            let now = queried.rows().values(0)[0].first;
+            assert!(now >= last && now <= 20_001, "{now} after {last}");
+            last = now;
+        }
+    });
+    assert_eq!(consumer.collect(), rows([("", [20_001])]));
+}

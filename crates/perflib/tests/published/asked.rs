@@ -1,0 +1,168 @@
+//! Providers that are asked before their values are read.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tachograph_perflib::ErrorCode;
+use tachograph_shm::control::{Kind, Request};
+use tachograph_shm::{InstanceKind, Options, SetFile, Slot};
+
+use crate::made::{Consumer, rows, set, shop};
+
+/// What a made provider does with a request.
+type Answer = Box<dyn Fn(&Request) -> Option<u32> + Send>;
+
+/// A provider that answers, in a thread; what it was asked comes out of the channel.
+fn provider(folder: &Path, instance: &str, answer: Answer) -> (SetFile, Slot, Receiver<(Kind, u32)>) {
+    let options =
+        Options { folder: Some(folder.to_owned()), has_control: true, ..Options::default() };
+    let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("a set");
+    let listener = UnixListener::bind(file.socket_path().expect("a path")).expect("a socket");
+    file.go_live().expect("a name");
+    let slot = file.create_instance(instance, 0).expect("an instance");
+    let (asked, received) = channel();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+            while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                bytes.extend_from_slice(&buffer[..count]);
+                let answers = requests(&mut bytes, &asked, &answer);
+                if stream.write_all(&answers).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    (file, slot, received)
+}
+
+fn requests(bytes: &mut Vec<u8>, asked: &Sender<(Kind, u32)>, answer: &Answer) -> Vec<u8> {
+    let mut answers = Vec::new();
+    while let Some((request, used)) = Request::decode(bytes).expect("a request") {
+        bytes.drain(..used);
+        let _ = asked.send((request.kind, request.counter_id));
+        answers.extend(answer(&request).map(u32::to_le_bytes).into_iter().flatten());
+    }
+    answers
+}
+
+fn always(code: u32) -> Answer {
+    Box::new(move |_| Some(code))
+}
+
+#[test]
+fn a_provider_is_asked_before_it_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_file, slot, asked) = provider(folder.path(), "a", always(0));
+    set(&slot, 0, 4);
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    assert_eq!(consumer.collect(), rows([("a", [4])]));
+    assert_eq!(consumer.collect(), rows([("a", [4])]));
+    let next = || asked.recv_timeout(Duration::from_secs(10)).expect("a request");
+    let all = u32::MAX;
+    for expected in [
+        (Kind::AddCounter, 1),
+        (Kind::CollectStart, all),
+        (Kind::CollectEnd, all),
+        (Kind::CollectStart, all),
+        (Kind::CollectEnd, all),
+    ] {
+        assert_eq!(next(), expected);
+    }
+    let guid = consumer.registry.find("Shop").expect("the set").guid;
+    assert_eq!(consumer.registry.instances(guid).map(|instances| instances.len()), Ok(1));
+    assert_eq!(next(), (Kind::EnumInstances, all));
+    // Another query wants more, and ends.
+    let mut other = Consumer::on(Arc::clone(&consumer.registry), &[r"\Shop(*)\*"]);
+    other.collect();
+    assert_eq!(next(), (Kind::AddCounter, 2));
+    drop(other);
+    consumer.collect();
+    let mut seen: Vec<_> = std::iter::from_fn(|| asked.recv_timeout(Duration::from_millis(500)).ok()).collect();
+    seen.retain(|(kind, _)| *kind == Kind::RemoveCounter);
+    assert_eq!(seen, [(Kind::RemoveCounter, 2)]);
+    drop(consumer);
+    assert_eq!(asked.recv_timeout(Duration::from_secs(10)), Ok((Kind::RemoveCounter, 1)));
+}
+
+#[test]
+fn an_error_reaches_the_consumer() {
+    for kind in [Kind::AddCounter, Kind::CollectStart] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let answer = move |request: &Request| Some(if request.kind == kind { 5 } else { 0 });
+        let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+        let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+        consumer.query.collect();
+        let failure = consumer.query.sets()[0].outcome().expect_err("an error");
+        assert_eq!(failure.code, ErrorCode::ACCESS_DENIED);
+        assert!(failure.reason.contains("answered: access is denied (5)"), "{failure}");
+    }
+    // Errors of other requests are nobody's.
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = |request: &Request| Some(if request.kind == Kind::CollectEnd { 5 } else { 0 });
+    let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    assert_eq!(consumer.collect(), rows([("a", [0])]));
+    assert_eq!(consumer.collect(), rows([("a", [0])]));
+}
+
+#[test]
+fn who_does_not_answer_holds_nobody_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_good, slot, _asked) = provider(folder.path(), "good", always(0));
+    set(&slot, 0, 8);
+    let (_bad, _slot, _asked_bad) = provider(folder.path(), "bad", Box::new(|_| None));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    let begin = Instant::now();
+    assert_eq!(consumer.collect(), rows([("good", [8])]));
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(900) && took < Duration::from_secs(3), "{took:?}");
+    assert!(consumer.troubles()[0].ends_with("did not answer within 1000 ms"), "{:?}", consumer.troubles());
+    // It is not waited for again.
+    let begin = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(consumer.collect(), rows([("good", [8])]));
+    }
+    assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn who_answers_late_is_asked_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = std::sync::atomic::AtomicBool::new(true);
+    let answer = move |_: &Request| {
+        if slow.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1_500));
+        }
+        Some(0)
+    };
+    let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    consumer.query.collect();
+    let code = |consumer: &Consumer| consumer.query.sets()[0].outcome().map_err(|failure| failure.code);
+    assert_eq!(code(&consumer), Err(ErrorCode::TIMEOUT));
+    let begin = Instant::now();
+    while code(&consumer).is_err() && begin.elapsed() < Duration::from_secs(20) {
+        consumer.query.collect();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(code(&consumer), Ok(()));
+}
+
+#[test]
+fn without_a_socket_a_provider_cannot_be_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options =
+        Options { folder: Some(folder.path().to_owned()), has_control: true, ..Options::default() };
+    let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("a set");
+    file.go_live().expect("a name");
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    consumer.query.collect();
+    let failure = consumer.query.sets()[0].outcome().expect_err("an error");
+    assert_eq!(failure.code, ErrorCode::INTERNAL_ERROR);
+    assert!(failure.reason.contains("cannot be asked"), "{failure}");
+}

@@ -1,0 +1,146 @@
+//! Programs that start, end, and are killed.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tachograph_perflib::Guid;
+
+use crate::made::{Consumer, SHOP, child, files, publish_single, published, registry, set, shop};
+use crate::trust::wait_for_shop;
+use tachograph_shm::InstanceKind;
+
+#[test]
+fn a_killed_program_is_gone_at_the_next_collection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = child(folder.path(), "single");
+    let mut consumer = wait_for_shop(folder.path());
+    assert_eq!(consumer.collect().len(), 1);
+    assert_eq!(files(folder.path()).len(), 1);
+    child.kill().expect("it dies");
+    child.wait().expect("it is dead");
+    assert_eq!(consumer.collect(), []);
+    assert_eq!(files(folder.path()), [""; 0], "nothing is left behind");
+    let guid = Guid::from_bytes(SHOP.to_bytes());
+    assert_eq!(consumer.registry.publishers(guid), []);
+}
+
+#[test]
+fn a_program_that_was_started_again_is_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    set(&slot, 0, 1_000);
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let first = consumer.collect();
+    let identity = consumer.identities();
+    drop((file, slot));
+    // It comes in the very interval in which the other ends: its name is not that of the other yet.
+    let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    set(&slot, 0, 7);
+    let second = consumer.collect();
+    assert_eq!(second[0].0, format!("{}#1", first[0].0));
+    assert_ne!(consumer.identities(), identity);
+    assert_eq!(consumer.collect()[0].0, first[0].0);
+}
+
+#[test]
+fn a_set_that_stopped_is_gone_though_its_program_lives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    assert_eq!(consumer.collect().len(), 1);
+    file.stop();
+    set(&slot, 0, 9);
+    assert_eq!(consumer.collect(), []);
+    assert_eq!(registry(&published(folder.path()), None).counter_sets().count(), 0);
+}
+
+#[test]
+fn files_that_were_left_behind_are_removed_by_who_looks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = child(folder.path(), "multiple");
+    wait_for_shop(folder.path());
+    child.kill().expect("it dies");
+    child.wait().expect("it is dead");
+    assert_eq!(files(folder.path()).len(), 1);
+    assert_eq!(registry(&published(folder.path()), None).counter_sets().count(), 0);
+    assert_eq!(files(folder.path()), [""; 0]);
+}
+
+#[test]
+fn programs_are_killed_while_a_consumer_collects() {
+    kill_in_a_loop(Duration::from_secs(3));
+}
+
+/// A minute of it, where there is time: ./test --long.
+#[test]
+fn programs_are_killed_for_a_minute() {
+    if std::env::var_os("TACHO_LONG").is_some() {
+        kill_in_a_loop(Duration::from_secs(60));
+    }
+}
+
+/// Programs are started and killed all the time, and collected every 10 ms. Nothing that is dead is shown, and what is shown
+/// counts up.
+fn kill_in_a_loop(duration: Duration) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dead = Mutex::new(HashSet::new());
+    let dead_now = || dead.lock().expect("no panic").clone();
+    let (mut last, mut seen, mut samples) = (HashMap::new(), HashSet::new(), 0);
+    let killed = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| kill_until(folder.path(), Instant::now() + duration, &dead));
+        let mut consumer = wait_for_shop(folder.path());
+        while !killer.is_finished() {
+            let moment = Instant::now();
+            let dead_before: HashSet<u32> = dead_now();
+            consumer.query.collect();
+            let queried = &consumer.query.sets()[0];
+            queried.outcome().expect("a collection");
+            let rows = queried.rows();
+            let mut now = HashMap::new();
+            for (row, instance) in rows.instances().iter().enumerate() {
+                let value = rows.values(row)[0].first;
+                assert!(!dead_before.contains(&instance.id()), "process {} is dead", instance.id());
+                let known: Option<&(u32, i64)> = last.get(&instance.identity());
+                let goes_on = known.is_none_or(|(id, before)| *id == instance.id() && *before <= value);
+                assert!(goes_on, "{value} after {known:?}");
+                seen.insert(instance.identity());
+                now.insert(instance.identity(), (instance.id(), value));
+            }
+            last = now;
+            samples += 1;
+            std::thread::sleep(Duration::from_millis(10).saturating_sub(moment.elapsed()));
+        }
+        let killed = killer.join().expect("no panic");
+        consumer.query.collect();
+        assert_eq!(consumer.query.sets()[0].rows().instances(), []);
+        killed
+    });
+    assert_eq!(files(folder.path()), [""; 0], "after {killed} were killed");
+    assert!(killed > 4 && seen.len() > 2, "{killed} killed, {} seen, {samples} samples", seen.len());
+    println!("{killed} programs killed, {} of them seen, {samples} samples", seen.len());
+}
+
+/// Starts and kills programs, two at a time, and notes who is dead; gives how many.
+fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
+    let mut killed = 0;
+    let mut kill = |mut child: std::process::Child| {
+        child.kill().expect("it dies");
+        child.wait().expect("it is dead");
+        dead.lock().expect("no panic").insert(child.id());
+        killed += 1;
+        killed
+    };
+    let (mut before, mut count) = (None, 0);
+    while Instant::now() < end {
+        let next = child(folder, "single");
+        // The kernel may give the number of one that is dead again.
+        dead.lock().expect("no panic").remove(&next.id());
+        std::thread::sleep(Duration::from_millis(20 + count * 7 % 60));
+        if let Some(child) = before.replace(next) {
+            count = kill(child);
+        }
+    }
+    before.map_or(count, kill)
+}

@@ -1,0 +1,207 @@
+//! The attributes as they are written: keys with values.
+
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, Expr, ExprLit, Lit, LitInt, LitStr, Meta, Token};
+
+/// The errors of a struct, so that all are told at once.
+#[derive(Default)]
+pub(crate) struct Errors(Option<Error>);
+
+impl Errors {
+    pub(crate) fn push(&mut self, error: Error) {
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            all => *all = Some(error),
+        }
+    }
+
+    pub(crate) fn at(&mut self, span: Span, text: impl std::fmt::Display) {
+        self.push(Error::new(span, text));
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// A value of a key.
+pub(crate) enum Value {
+    Nothing,
+    Text(LitStr),
+    Number(i64),
+    Field(Ident),
+}
+
+impl Value {
+    const fn what(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Text(_) => "a text in quotes",
+            Self::Number(_) => "a number",
+            Self::Field(_) => "the name of a field",
+        }
+    }
+}
+
+struct Entry {
+    key: Ident,
+    value: Value,
+    span: Span,
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let key = Ident::parse_any(input)?;
+        if !input.peek(Token![=]) {
+            return Ok(Self { span: key.span(), key, value: Value::Nothing });
+        }
+        input.parse::<Token![=]>()?;
+        let span = input.span();
+        let value = if input.peek(LitStr) {
+            Value::Text(input.parse()?)
+        } else if input.peek(Token![-]) || input.peek(LitInt) {
+            let is_negative = input.parse::<Option<Token![-]>>()?.is_some();
+            let number = input.parse::<LitInt>()?.base10_parse::<i64>()?;
+            Value::Number(if is_negative { -number } else { number })
+        } else if input.peek(syn::Ident::peek_any) {
+            Value::Field(Ident::parse_any(input)?)
+        } else {
+            return Err(Error::new(span, "expected a text in quotes, a number, or the name of a field"));
+        };
+        Ok(Self { key, value, span })
+    }
+}
+
+/// The keys of one `#[counter(...)]` or `#[counter_set(...)]`.
+pub(crate) struct Entries {
+    entries: Vec<Entry>,
+    /// Where the attribute is; the thing itself where it has none.
+    pub(crate) span: Span,
+    keys: &'static [&'static str],
+}
+
+impl Entries {
+    /// The keys of all attributes of this name; of another key than these there is an error.
+    pub(crate) fn of(
+        attributes: &[Attribute],
+        name: &str,
+        keys: &'static [&'static str],
+        owner: Span,
+        errors: &mut Errors,
+    ) -> Self {
+        let mut all = Self { entries: Vec::new(), span: owner, keys };
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
+            all.span = syn::spanned::Spanned::span(attribute);
+            match attribute.parse_args_with(Punctuated::<Entry, Token![,]>::parse_terminated) {
+                Ok(entries) => entries.into_iter().for_each(|entry| all.add(entry, errors)),
+                Err(error) => errors.push(error),
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, entry: Entry, errors: &mut Errors) {
+        let key = entry.key.to_string();
+        if !self.keys.contains(&key.as_str()) {
+            errors
+                .at(entry.key.span(), format!("`{key}` is no key here: there are {}", self.keys.join(", ")));
+        } else if self.entries.iter().any(|other| other.key == entry.key) {
+            errors.at(entry.key.span(), format!("`{key}` is there twice"));
+        } else {
+            self.entries.push(entry);
+        }
+    }
+
+    /// Whether a key is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    /// The value of a key, and where it is.
+    pub(crate) fn take(&mut self, key: &str) -> Option<(Value, Span)> {
+        let place = self.entries.iter().position(|entry| entry.key == key)?;
+        let entry = self.entries.swap_remove(place);
+        Some((entry.value, entry.span))
+    }
+
+    /// The text of a key.
+    pub(crate) fn text(&mut self, key: &str, errors: &mut Errors) -> Option<(String, Span)> {
+        match self.take(key)? {
+            (Value::Text(text), span) => Some((text.value(), span)),
+            (other, span) => {
+                errors.at(span, format!("`{key}` is a text in quotes, not {}", other.what()));
+                None
+            }
+        }
+    }
+
+    /// The number of a key.
+    pub(crate) fn number(&mut self, key: &str, errors: &mut Errors) -> Option<(i64, Span)> {
+        match self.take(key)? {
+            (Value::Number(number), span) => Some((number, span)),
+            (other, span) => {
+                errors.at(span, format!("`{key}` is a number, not {}", other.what()));
+                None
+            }
+        }
+    }
+
+    /// The field that a key names.
+    pub(crate) fn field(&mut self, key: &str, errors: &mut Errors) -> Option<Ident> {
+        match self.take(key)? {
+            (Value::Field(field), _) => Some(field),
+            (other, span) => {
+                errors
+                    .at(span, format!("`{key}` is the name of a field without quotes, not {}", other.what()));
+                None
+            }
+        }
+    }
+
+    /// Whether a key without a value is there.
+    pub(crate) fn flag(&mut self, key: &str, errors: &mut Errors) -> bool {
+        match self.take(key) {
+            None => false,
+            Some((Value::Nothing, _)) => true,
+            Some((_, span)) => {
+                errors.at(span, format!("`{key}` has no value"));
+                true
+            }
+        }
+    }
+
+    /// The value of a key as one of some words.
+    pub(crate) fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)], errors: &mut Errors) -> Option<T> {
+        let (text, span) = self.text(key, errors)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            errors.at(span, format!("`{key}` is one of {}, not \"{text}\"", listed(words)));
+        }
+        found.map(|(_, value)| *value)
+    }
+}
+
+/// Words in quotes with commas between them.
+pub(crate) fn listed<T>(words: &[(&str, T)]) -> String {
+    words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The first paragraph of the documentation comment.
+pub(crate) fn documentation(attributes: &[Attribute]) -> String {
+    let lines =
+        attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| {
+            match &attribute.meta {
+                Meta::NameValue(pair) => match &pair.value {
+                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+                    _ => None,
+                },
+                _ => None,
+            }
+        });
+    let all = lines.collect::<Vec<_>>().join("\n");
+    let lines = all.lines().map(str::trim).skip_while(|line| line.is_empty());
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}

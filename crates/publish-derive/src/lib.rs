@@ -1,0 +1,25 @@
+//! `#[derive(CounterSet)]` of `tachograph-publish`, which is where it is used from.
+
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod check;
+mod expand;
+mod model;
+mod types;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, Error};
+
+/// Makes a struct a counter set. The trait of the same name tells how.
+#[proc_macro_derive(CounterSet, attributes(counter_set, counter))]
+pub fn counter_set(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn derive(input: &DeriveInput) -> Result<proc_macro2::TokenStream, Error> {
+    let set = model::Set::of(input)?;
+    check::check(&set)?;
+    Ok(expand::expand(&set))
+}

@@ -1,0 +1,169 @@
+//! A counter set as its struct describes it.
+
+mod fields;
+
+use proc_macro2::{Ident, Span};
+use syn::{Data, DeriveInput, Error, Fields, Type as SynType};
+
+use crate::attributes::{Entries, Errors, documentation};
+use crate::types::Type;
+
+pub(crate) use fields::{Kind, NO_DISPLAY};
+
+/// The namespace of the GUIDs of sets without one.
+const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
+
+/// Most characters of a name (UTF-16 units).
+const MAX_NAME: usize = 1023;
+
+const SET_KEYS: &[&str] =
+    &["name", "guid", "provider", "provider_guid", "help", "instances", "instances_help", "detail"];
+
+/// What `instances` can be: the words of manifests, and the variants of `InstanceKind`.
+const INSTANCES: &[(&str, &str)] = &[
+    ("single", "Single"),
+    ("multiple", "Multiple"),
+    ("global_aggregate", "SingleAggregate"),
+    ("multiple_aggregate", "MultipleAggregate"),
+    ("global_aggregate_history", "SingleAggregateHistory"),
+];
+
+pub(crate) const DETAILS: &[(&str, u32)] = &[("standard", 100), ("advanced", 200)];
+
+pub(crate) struct Set {
+    pub(crate) ident: Ident,
+    pub(crate) name: String,
+    pub(crate) guid: u128,
+    pub(crate) provider: String,
+    pub(crate) provider_guid: u128,
+    pub(crate) help: String,
+    /// A variant of `InstanceKind`.
+    pub(crate) instances: &'static str,
+    pub(crate) instances_help: String,
+    pub(crate) detail: u32,
+    pub(crate) counters: Vec<Counter>,
+}
+
+pub(crate) struct Counter {
+    pub(crate) field: Ident,
+    pub(crate) field_type: SynType,
+    pub(crate) kind: Kind,
+    pub(crate) id: u32,
+    /// Where its id, its name and its type are told.
+    pub(crate) spans: Spans,
+    pub(crate) name: String,
+    pub(crate) counter_type: &'static Type,
+    pub(crate) help: String,
+    pub(crate) unit: String,
+    pub(crate) scale: i32,
+    pub(crate) detail: u32,
+    pub(crate) aggregate: u32,
+    pub(crate) attributes: u64,
+    pub(crate) stripes: u32,
+    /// The base that the field keeps itself.
+    pub(crate) own_base: Option<OwnBase>,
+    /// Base, time, frequency and multiplier that are other fields.
+    pub(crate) companions: [Option<Ident>; 4],
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Spans {
+    pub(crate) id: Span,
+    pub(crate) name: Span,
+    pub(crate) counter_type: Span,
+}
+
+pub(crate) struct OwnBase {
+    pub(crate) name: String,
+    /// `None` until the ids of all counters are known, where none is told.
+    pub(crate) id: Option<u32>,
+    pub(crate) span: Span,
+    pub(crate) counter_type: &'static Type,
+}
+
+impl Set {
+    pub(crate) fn of(input: &DeriveInput) -> Result<Self, Error> {
+        let mut errors = Errors::default();
+        let fields = named_fields(input)?;
+        let ident = input.ident.clone();
+        let mut keys = Entries::of(&input.attrs, "counter_set", SET_KEYS, ident.span(), &mut errors);
+        let had_name = keys.has("name");
+        let name = match keys.text("name", &mut errors) {
+            Some((name, span)) => {
+                check_name("counter set", &name, span, &mut errors);
+                name
+            }
+            None => {
+                if !had_name {
+                    let text = "the counter set needs a name, by which readers find it: #[counter_set(name = \"...\")]";
+                    errors.at(keys.span, text);
+                }
+                String::new()
+            }
+        };
+        let guid = guid(&mut keys, "guid", &mut errors).unwrap_or_else(|| guid_of_name(&name));
+        let help = keys.text("help", &mut errors).map(|(help, _)| help);
+        let set = Self {
+            guid,
+            provider_guid: self::guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid),
+            provider: keys.text("provider", &mut errors).map_or_else(|| name.clone(), |(name, _)| name),
+            name,
+            help: help.unwrap_or_else(|| documentation(&input.attrs)),
+            instances: keys.word("instances", INSTANCES, &mut errors).unwrap_or("Single"),
+            instances_help: keys.text("instances_help", &mut errors).map_or(String::new(), |(help, _)| help),
+            detail: keys.word("detail", DETAILS, &mut errors).unwrap_or(100),
+            counters: fields::read(fields, &mut errors),
+            ident,
+        };
+        errors.finish()?;
+        Ok(set)
+    }
+}
+
+fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
+    if !input.generics.params.is_empty() {
+        let text = "a counter set has the same counters everywhere: it cannot have generics";
+        return Err(Error::new_spanned(&input.generics, text));
+    }
+    let text = "a counter set is a struct whose named fields are its counters";
+    match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) if fields.named.is_empty() => {
+                Err(Error::new(input.ident.span(), "a counter set has at least one counter"))
+            }
+            Fields::Named(fields) => Ok(fields),
+            _ => Err(Error::new(input.ident.span(), text)),
+        },
+        _ => Err(Error::new(input.ident.span(), text)),
+    }
+}
+
+/// What a name must hold.
+pub(crate) fn check_name(what: &str, name: &str, span: Span, errors: &mut Errors) {
+    if name.trim().is_empty() {
+        errors.at(span, format!("the name of a {what} cannot be empty"));
+    } else if name.encode_utf16().count() > MAX_NAME {
+        errors.at(span, format!("the name of a {what} has at most {MAX_NAME} characters of UTF-16"));
+    } else if let Some(wrong) = name.chars().find(|character| *character == '\\' || character.is_control()) {
+        errors.at(
+            span,
+            format!("the name of a {what} cannot hold {wrong:?}: paths of counters could not tell it"),
+        );
+    }
+}
+
+fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<u128> {
+    let (text, span) = keys.text(key, errors)?;
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let guid = uuid::Uuid::try_parse(inner.unwrap_or(&text)).ok().filter(|_| text.contains('-'));
+    if guid.is_none() {
+        let text = format!("\"{text}\" is no GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
+        errors.at(span, text);
+    }
+    guid.map(|guid| guid.as_u128())
+}
+
+fn guid_of_name(name: &str) -> u128 {
+    let namespace = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, NAMESPACE);
+    uuid::Uuid::new_v5(&namespace, name.as_bytes()).as_u128()
+}

@@ -1,0 +1,350 @@
+//! The fields of the struct, each a counter.
+
+use proc_macro2::{Ident, Span};
+use syn::spanned::Spanned;
+use syn::{Field, FieldsNamed, Type as SynType};
+
+use super::{Counter, DETAILS, OwnBase, Spans, check_name};
+use crate::attributes::{Entries, Errors, Value, documentation, listed};
+use crate::types::{self, Class, Needs, Type};
+
+const COUNTER_KEYS: &[&str] = &[
+    "name",
+    "id",
+    "type",
+    "base",
+    "base_id",
+    "unit",
+    "help",
+    "scale",
+    "detail",
+    "aggregate",
+    "display",
+    "no_display",
+    "striped",
+    "time",
+    "frequency",
+    "multiplier",
+];
+
+const AGGREGATES: &[(&str, u32)] = &[("sum", 1), ("avg", 2), ("min", 3), ("max", 4)];
+
+const DISPLAYS: &[(&str, u64)] = &[("no_grouping", 4), ("real", 8), ("hex", 16)];
+
+/// Attribute bit of counters that are not shown.
+pub(crate) const NO_DISPLAY: u64 = 2;
+
+/// Most stripes of a counter, and how many it has where none are named.
+const MAX_STRIPES: i64 = 64;
+const STRIPES: u32 = 16;
+
+/// The type of a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Counter,
+    Striped,
+    Gauge,
+    Timer,
+    Average,
+    Fraction,
+    Ratio,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Self); 7] = [
+        ("Counter", Self::Counter),
+        ("StripedCounter", Self::Striped),
+        ("Gauge", Self::Gauge),
+        ("Timer", Self::Timer),
+        ("Average", Self::Average),
+        ("Fraction", Self::Fraction),
+        ("Ratio", Self::Ratio),
+    ];
+
+    fn of(field_type: &SynType) -> Option<Self> {
+        let SynType::Path(path) = field_type else { return None };
+        let last = path.path.segments.last().filter(|last| last.arguments.is_empty())?;
+        Self::ALL.iter().find(|(name, _)| last.ident == name).map(|(_, kind)| *kind)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "Counter",
+            Self::Striped => "StripedCounter",
+            Self::Gauge => "Gauge",
+            Self::Timer => "Timer",
+            Self::Average => "Average",
+            Self::Fraction => "Fraction",
+            Self::Ratio => "Ratio",
+        }
+    }
+
+    fn with_article(self) -> String {
+        format!("{} {}", if self == Self::Average { "an" } else { "a" }, self.name())
+    }
+
+    /// The variant of `CellKind`.
+    pub(crate) const fn cell(self) -> &'static str {
+        match self {
+            Self::Counter | Self::Striped | Self::Gauge => "Plain",
+            Self::Timer => "Timer",
+            Self::Average | Self::Fraction => "Pair",
+            Self::Ratio => "Ratio",
+        }
+    }
+
+    const fn default_type(self) -> &'static str {
+        match self {
+            Self::Counter | Self::Striped => "perf_counter_bulk_count",
+            Self::Gauge => "perf_counter_large_rawcount",
+            Self::Timer => "perf_average_timer",
+            Self::Average => "perf_average_bulk",
+            Self::Fraction => "perf_sample_fraction",
+            Self::Ratio => "perf_raw_fraction",
+        }
+    }
+
+    /// Whether the field keeps its base itself.
+    const fn keeps_base(self) -> bool {
+        matches!(self, Self::Timer | Self::Average | Self::Fraction | Self::Ratio)
+    }
+
+    /// Why a field of this type cannot have that counter type.
+    fn refuses(self, counter_type: &Type) -> Option<String> {
+        let name = counter_type.name;
+        match (self, counter_type.class) {
+            (_, Class::Unusable) => {
+                Some(format!("a counter of type {name} has no number that could be published"))
+            }
+            (Self::Counter | Self::Striped, _) => None,
+            (Self::Gauge, Class::Growth) => Some(format!(
+                "a Gauge goes up and down; type {name} is for numbers that grow: make it a Counter"
+            )),
+            (Self::Gauge, _) => None,
+            _ if name == self.default_type() => None,
+            _ => Some(format!(
+                "{} is always of type {}; for type {name} make it a {}",
+                self.with_article(),
+                self.default_type(),
+                if counter_type.class == Class::Growth { "Counter" } else { "Gauge" }
+            )),
+        }
+    }
+}
+
+/// The counters of all fields that are right, with their ids.
+pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
+    let mut counters: Vec<Counter> = Vec::new();
+    for (place, field) in fields.named.iter().enumerate() {
+        if let Some(counter) = read_field(field, place as u32 + 1, errors) {
+            counters.push(counter);
+        }
+    }
+    give_ids_to_bases(&mut counters);
+    counters
+}
+
+/// Bases without an id follow the last counter.
+fn give_ids_to_bases(counters: &mut [Counter]) {
+    let ids = counters.iter().flat_map(|counter| {
+        let base = counter.own_base.as_ref().and_then(|base| base.id);
+        [counter.id, base.unwrap_or(0)]
+    });
+    let mut last = ids.max().unwrap_or(0);
+    for base in counters.iter_mut().filter_map(|counter| counter.own_base.as_mut()) {
+        if base.id.is_none() {
+            last = last.saturating_add(1);
+            base.id = Some(last);
+        }
+    }
+}
+
+fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter> {
+    let ident = field.ident.clone()?;
+    let mut keys = Entries::of(&field.attrs, "counter", COUNTER_KEYS, ident.span(), errors);
+    let Some(kind) = Kind::of(&field.ty) else {
+        let names: Vec<_> = Kind::ALL.iter().map(|(name, _)| *name).collect();
+        errors.at(
+            field.ty.span(),
+            format!(
+                "a field of a counter set is a counter: one of {}. Keep other things beside the struct",
+                names.join(", ")
+            ),
+        );
+        return None;
+    };
+    let had_name = keys.has("name");
+    let (name, name_span) = keys.text("name", errors).unwrap_or_else(|| (ident.to_string(), ident.span()));
+    if !had_name {
+        errors.at(keys.span, format!("the counter needs a name: #[counter(name = \"...\")] on `{ident}`"));
+    }
+    check_name("counter", &name, name_span, errors);
+    let (counter_type, type_span) = read_type(&mut keys, kind, errors)?;
+    let (id, id_span) = read_id(&mut keys, "id", errors).unwrap_or((place, ident.span()));
+    let companions = ["time", "frequency", "multiplier"].map(|key| keys.field(key, errors));
+    let [time, frequency, multiplier] = companions;
+    let (own_base, base) = read_base(&mut keys, kind, counter_type, type_span, errors);
+    let help = keys.text("help", errors).map(|(help, _)| help);
+    let stripes = read_stripes(&mut keys, kind, errors);
+    Some(Counter {
+        field_type: field.ty.clone(),
+        kind,
+        id,
+        spans: Spans { id: id_span, name: name_span, counter_type: type_span },
+        name,
+        counter_type,
+        help: help.unwrap_or_else(|| documentation(&field.attrs)),
+        unit: keys.text("unit", errors).map_or(String::new(), |(unit, _)| unit),
+        scale: read_scale(&mut keys, errors),
+        detail: keys.word("detail", DETAILS, errors).unwrap_or(100),
+        aggregate: keys.word("aggregate", AGGREGATES, errors).unwrap_or(0),
+        attributes: read_display(&mut keys, counter_type, errors),
+        stripes,
+        own_base,
+        companions: [base, time, frequency, multiplier],
+        field: ident,
+    })
+}
+
+fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(&'static Type, Span)> {
+    let (name, span) =
+        keys.text("type", errors).unwrap_or_else(|| (kind.default_type().to_owned(), keys.span));
+    let Some(found) = types::find(&name) else {
+        let alike = types::alike(&name);
+        let hint = if alike.is_empty() { String::new() } else { format!(": is it {}?", alike.join(" or ")) };
+        errors.at(span, format!("\"{name}\" is no counter type{hint}"));
+        return None;
+    };
+    if let Some(why) = kind.refuses(found) {
+        errors.at(span, why);
+        return None;
+    }
+    Some((found, span))
+}
+
+fn read_id(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<(u32, Span)> {
+    let (number, span) = keys.number(key, errors)?;
+    // u32::MAX stands for all counters.
+    match u32::try_from(number) {
+        Ok(number) if number != u32::MAX => Some((number, span)),
+        _ => {
+            errors.at(span, format!("the {key} is {number}, not 0 to 4294967294"));
+            None
+        }
+    }
+}
+
+fn read_scale(keys: &mut Entries, errors: &mut Errors) -> i32 {
+    match keys.number("scale", errors) {
+        Some((scale @ -10..=10, _)) => scale as i32,
+        Some((scale, span)) => {
+            errors.at(span, format!("the scale is an exponent of ten for charts, -10 to 10, not {scale}"));
+            0
+        }
+        None => 0,
+    }
+}
+
+fn read_display(keys: &mut Entries, counter_type: &Type, errors: &mut Errors) -> u64 {
+    let mut attributes = 0;
+    if keys.flag("no_display", errors) || counter_type.class == Class::Base {
+        attributes |= NO_DISPLAY;
+    }
+    if let Some((words, span)) = keys.text("display", errors) {
+        for word in words.split(',').map(str::trim) {
+            match DISPLAYS.iter().find(|(name, _)| *name == word) {
+                Some((_, bit)) => attributes |= bit,
+                None => errors.at(span, format!("\"{word}\" is no display: there are {}", listed(DISPLAYS))),
+            }
+        }
+    }
+    attributes
+}
+
+fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
+    let Some((value, span)) = keys.take("striped") else {
+        return if kind == Kind::Striped { STRIPES } else { 0 };
+    };
+    match kind {
+        Kind::Counter => {
+            errors.at(span, "a striped Counter is a field of type StripedCounter, which can only be added to")
+        }
+        Kind::Gauge | Kind::Ratio => {
+            errors.at(span, format!("a {} is set, so it has one cell and cannot be striped", kind.name()));
+        }
+        _ => {}
+    }
+    match value {
+        Value::Nothing => STRIPES,
+        Value::Number(stripes @ 1..=MAX_STRIPES) => stripes as u32,
+        _ => {
+            errors.at(span, format!("`striped` stands alone, or is the number of threads with a part of their own, 1 to {MAX_STRIPES}"));
+            0
+        }
+    }
+}
+
+/// The base that the field keeps, or that is another field.
+fn read_base(
+    keys: &mut Entries,
+    kind: Kind,
+    counter_type: &'static Type,
+    type_span: Span,
+    errors: &mut Errors,
+) -> (Option<OwnBase>, Option<Ident>) {
+    let base_id = read_id(keys, "base_id", errors);
+    let base = keys.take("base");
+    if let (Some((_, span)), false) = (base_id, kind.keeps_base()) {
+        errors.at(span, "`base_id` is the id of a base that the field keeps itself; this one keeps none");
+    }
+    let Needs::Base(base_type) = counter_type.needs else {
+        let field = match base {
+            Some((Value::Field(field), _)) => Some(field),
+            Some((_, span)) => {
+                errors.at(span, format!("a counter of type {} has no base of its own", counter_type.name));
+                None
+            }
+            None => None,
+        };
+        return (None, field);
+    };
+    let what = kind.with_article();
+    match base {
+        Some((Value::Text(name), span)) if kind.keeps_base() => {
+            check_name("base", &name.value(), span, errors);
+            let Some(counter_type) = types::find(base_type) else { return (None, None) };
+            let id = base_id.map(|(id, _)| id);
+            (Some(OwnBase { name: name.value(), id, span, counter_type }), None)
+        }
+        Some((Value::Field(field), _)) if !kind.keeps_base() => (None, Some(field)),
+        Some((Value::Field(_), span)) => {
+            errors.at(
+                span,
+                format!("{what} keeps its base itself: give the base a name in quotes, base = \"...\""),
+            );
+            (None, None)
+        }
+        Some((_, span)) => {
+            errors.at(
+                span,
+                format!("{what} keeps one number, so the base is another field: base = field, without quotes. Timer, Average, Fraction and Ratio keep theirs themselves"),
+            );
+            (None, None)
+        }
+        None if kind.keeps_base() => {
+            errors.at(
+                keys.span,
+                format!("{what} divides by a base, which readers see as a counter of its own: name it with base = \"...\""),
+            );
+            (None, None)
+        }
+        None => {
+            let text = format!(
+                "a counter of type {} is divided by a base: name the field of type {base_type} with base = field",
+                counter_type.name
+            );
+            errors.at(type_span, text);
+            (None, None)
+        }
+    }
+}

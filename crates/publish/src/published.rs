@@ -1,0 +1,116 @@
+//! Counter sets whose counters are the fields of a struct.
+
+mod instances;
+
+use std::fmt;
+use std::ops::Deref;
+
+use tachograph_shm::{SetFile, Slot};
+
+pub use instances::{Instance, PublishedSet};
+
+use crate::cells::Cells;
+use crate::control::Control;
+use crate::{CounterSet, PublishError, Publisher, SingleInstance};
+
+/// The file of a set, and the threads that answer requests. Dropping it ends both.
+struct Running {
+    control: Option<Control>,
+    file: SetFile,
+}
+
+impl Running {
+    /// The set, which readers do not see yet.
+    fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
+        let description = S::description();
+        let guid = description.set;
+        let callback = publisher.callback().cloned();
+        let file = publisher.create(description, callback.is_some())?;
+        let control = match (callback, file.socket_path()) {
+            (Some(callback), Some(path)) => {
+                let nothing = Box::new(|| ());
+                Some(Control::start(path, publisher.readers()?, guid, Some(callback), nothing)?)
+            }
+            _ => None,
+        };
+        Ok(Self { control, file })
+    }
+
+    /// The set in memory of this process, for as many instances as there is memory for.
+    fn unpublished<S: CounterSet>(mut capacity: u32) -> Self {
+        loop {
+            match SetFile::unpublished(S::description(), capacity) {
+                Ok(file) => return Self { control: None, file },
+                Err(_) if capacity != 1 => capacity = if capacity == 0 { 4096 } else { capacity / 2 },
+                Err(error) => panic!("counters of '{}': {error}", S::description().name),
+            }
+        }
+    }
+
+    fn is_published(&self) -> bool {
+        self.file.path().is_some()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(control) = &self.control {
+            control.stop();
+        }
+        self.file.stop();
+    }
+}
+
+/// The fields over the cells of an instance.
+fn bind<S: CounterSet>(slot: &Slot) -> Result<S, PublishError> {
+    S::bind(&Cells::new(slot)).ok_or(PublishError::Mismatch(std::any::type_name::<S>()))
+}
+
+/// A set with one instance, whose counters are the fields. Readers see it until this is dropped; in a `static`, until the
+/// process ends.
+pub struct Published<S> {
+    values: S,
+    running: Running,
+}
+
+impl<S> Deref for Published<S> {
+    type Target = S;
+
+    #[inline]
+    fn deref(&self) -> &S {
+        &self.values
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Published<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Published")
+            .field("values", &self.values)
+            .field("file", &self.running.file.path())
+            .finish()
+    }
+}
+
+impl<S: SingleInstance> Published<S> {
+    pub(crate) fn start(publisher: &Publisher) -> Result<Self, PublishError> {
+        let publisher = publisher.clone().capacity(1);
+        Self::fill(Running::create::<S>(&publisher)?)
+    }
+
+    pub(crate) fn unpublished() -> Self {
+        Self::fill(Running::unpublished::<S>(1)).unwrap_or_else(|error| panic!("counters: {error}"))
+    }
+
+    fn fill(running: Running) -> Result<Self, PublishError> {
+        let slot = running.file.create_instance("", 0)?;
+        let values = bind(&slot)?;
+        running.file.go_live()?;
+        // The slot itself may go: the fields keep it.
+        Ok(Self { values, running })
+    }
+
+    /// Whether readers can see it: not so where [`Publisher::start_or_unpublished`] had to report an error.
+    pub fn is_published(&self) -> bool {
+        self.running.is_published()
+    }
+}

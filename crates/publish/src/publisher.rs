@@ -1,0 +1,231 @@
+//! How and for whom counters are published.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tachograph_shm::{Description, Options, Readers, SetFile};
+
+use crate::control::{ControlCallback, Request};
+use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInstance, tsc};
+
+/// Where counter sets are published, and who may read them.
+///
+/// Without further words the folder is the first of `TACHO_RUNTIME_DIR`, `/run/tachograph` and
+/// `$XDG_RUNTIME_DIR/tachograph` that is there, and the owner alone may read.
+///
+/// ```
+/// use tachograph_publish::{Counter, CounterSet, Publisher};
+///
+/// /// What the shop did.
+/// #[derive(CounterSet)]
+/// #[counter_set(name = "Shop")]
+/// struct Shop {
+///     /// Requests that were answered.
+///     #[counter(name = "Requests/sec")]
+///     requests: Counter,
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let publisher = Publisher::new().folder(folder.path());
+/// # let _ = stringify!(
+/// let publisher = Publisher::new();
+/// # );
+/// let shop = publisher.start::<Shop>()?;
+/// shop.requests.add(1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Publisher {
+    folder: Option<PathBuf>,
+    readers: Group,
+    capacity: u32,
+    label: Option<String>,
+    control: Option<ControlCallback>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Group {
+    #[default]
+    None,
+    Name(String),
+    Number(u32),
+}
+
+impl fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher")
+            .field("folder", &self.folder)
+            .field("readers", &self.readers)
+            .field("capacity", &self.capacity)
+            .field("label", &self.label)
+            .field("has_control", &self.control.is_some())
+            .finish()
+    }
+}
+
+impl Publisher {
+    /// The usual folder, the owner as the only reader.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Publishes in this folder. Readers have to be told of it with `TACHO_RUNTIME_DIR`.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Lets the members of this group read, too: files get the mode `0640`. The name is looked up in `/etc/group` when a
+    /// set is started.
+    #[must_use]
+    pub fn group(mut self, name: impl Into<String>) -> Self {
+        self.readers = Group::Name(name.into());
+        self
+    }
+
+    /// As [`group`](Self::group), by the group's number.
+    #[must_use]
+    pub fn gid(mut self, gid: u32) -> Self {
+        self.readers = Group::Number(gid);
+        self
+    }
+
+    /// The most instances that a set can have at a time; without it, or with 0, 65,536 or what 1 GiB holds. The memory of an instance
+    /// is taken when it is created.
+    #[must_use]
+    pub fn capacity(mut self, instances: u32) -> Self {
+        self.capacity = instances;
+        self
+    }
+
+    /// What the one instance of a single-instance set is called where several processes publish the same set; without it
+    /// the name of the program.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Calls `callback` at the requests of readers: that a collection starts or ends, and which counters they want.
+    ///
+    /// Each set gets a thread that waits at a socket beside its file, and each reader that speaks to it one more. The
+    /// callback runs on those, one call at a time, and should be done within a second: readers do not wait longer. It must
+    /// not wait for what the thread that stops the set holds.
+    #[must_use]
+    pub fn control(
+        mut self,
+        callback: impl Fn(&Request<'_>) -> Result<(), u32> + Send + Sync + 'static,
+    ) -> Self {
+        self.control = Some(Arc::new(callback));
+        self
+    }
+
+    /// Publishes a set with one instance.
+    ///
+    /// # Errors
+    ///
+    /// The folder is not there, not fit, full, or may not be written to; the group does not exist.
+    pub fn start<S: SingleInstance>(&self) -> Result<Published<S>, PublishError> {
+        Published::start(self)
+    }
+
+    /// As [`start`](Self::start). Where that fails, `report` is told, and the counters work in memory of the process that
+    /// nobody reads: a missing folder or a full one is no reason for an application not to start.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for the counters, some kilobytes.
+    pub fn start_or_unpublished<S: SingleInstance>(&self, report: impl FnOnce(PublishError)) -> Published<S> {
+        Published::start(self).unwrap_or_else(|error| {
+            report(error);
+            Published::unpublished()
+        })
+    }
+
+    /// Publishes a set that may have many instances, and has none yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_set<S: MultipleInstances>(&self) -> Result<PublishedSet<S>, PublishError> {
+        PublishedSet::start(self)
+    }
+
+    /// As [`start_set`](Self::start_set), and in memory of the process where that fails, after `report` was told. That
+    /// set may be full with fewer instances, where the process may not have the memory for all.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for a single instance.
+    pub fn start_set_or_unpublished<S: MultipleInstances>(
+        &self,
+        report: impl FnOnce(PublishError),
+    ) -> PublishedSet<S> {
+        PublishedSet::start(self).unwrap_or_else(|error| {
+            report(error);
+            PublishedSet::unpublished(self.capacity)
+        })
+    }
+
+    /// The callback, if there is one.
+    pub(crate) fn callback(&self) -> Option<&ControlCallback> {
+        self.control.as_ref()
+    }
+
+    /// The file of a set, which readers do not see yet.
+    pub(crate) fn create(
+        &self,
+        mut description: Description,
+        has_control: bool,
+    ) -> Result<SetFile, PublishError> {
+        tsc::prepare();
+        if let Some(label) = &self.label {
+            description.label.clone_from(label);
+        }
+        let (folder, readers) = (self.folder.clone(), self.readers()?);
+        let options = Options { folder, readers, capacity: self.capacity, has_control };
+        Ok(SetFile::create(description, &options)?)
+    }
+
+    /// The group that may read, if there is one.
+    pub(crate) fn readers(&self) -> Result<Readers, PublishError> {
+        Ok(match &self.readers {
+            Group::None => Readers::Owner,
+            Group::Number(gid) => Readers::Group(*gid),
+            Group::Name(name) => Readers::Group(gid_of(name)?),
+        })
+    }
+}
+
+/// The number of a group, from `/etc/group`. Groups that only a directory service knows are given by their number.
+fn gid_of(name: &str) -> Result<u32, PublishError> {
+    let groups = std::fs::read("/etc/group").unwrap_or_default();
+    find_gid(&groups, name).ok_or_else(|| PublishError::UnknownGroup(name.to_owned()))
+}
+
+fn find_gid(groups: &[u8], name: &str) -> Option<u32> {
+    groups.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        let is_it = fields.next() == Some(name.as_bytes());
+        let gid = fields.nth(1)?;
+        is_it.then(|| std::str::from_utf8(gid).ok()?.parse().ok()).flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_by_their_whole_name() {
+        let groups = b"root:x:0:\ntach:x:5:\ntacho:x:990:anna,ben\nbroken:x\nbad:x:many:\n";
+        assert_eq!(find_gid(groups, "tacho"), Some(990));
+        assert_eq!(find_gid(groups, "root"), Some(0));
+        assert_eq!(find_gid(groups, "broken"), None);
+        assert_eq!(find_gid(groups, "bad"), None);
+        assert_eq!(find_gid(groups, "tac"), None);
+        assert_eq!(find_gid(b"", "tacho"), None);
+    }
+}

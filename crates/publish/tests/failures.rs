@@ -1,0 +1,211 @@
+//! Folders that cannot be published in: an error that says what to do, counters that work all the same, and nothing left
+//! behind. What has to run as another user, or with other limits, is this program started again.
+
+mod seen;
+
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tachograph_publish::{
+    Counter, CounterSet, Gauge, PublishError, Publisher, StripedCounter, Timer, WriteError,
+};
+
+#[derive(CounterSet)]
+#[counter_set(name = "Shop")]
+struct Shop {
+    #[counter(name = "Requests/sec")]
+    requests: Counter,
+    #[counter(name = "Avg. sec/Request", base = "Requests Base")]
+    time: Timer,
+}
+
+#[derive(CounterSet)]
+#[counter_set(name = "Carts", instances = "multiple")]
+struct Carts {
+    #[counter(name = "Things")]
+    things: Gauge,
+}
+
+/// Names the folder for the program that is started again.
+const AGAIN: &str = "PUBLISH_TEST_FOLDER";
+
+fn again() -> Option<PathBuf> {
+    std::env::var_os(AGAIN).map(PathBuf::from)
+}
+
+/// The program, to run one of its tests in a folder.
+fn program(test: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", test, "--nocapture"]).env(AGAIN, folder);
+    command
+}
+
+fn succeeded(output: &Output) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{} (signal {:?}): {text}{error}",
+        output.status,
+        output.status.signal()
+    );
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Starts a set where it cannot be: the error, after it was seen that its counters work.
+fn refused(publisher: &Publisher) -> PublishError {
+    let mut told = None;
+    let shop = publisher.start_or_unpublished::<Shop>(|error| told = Some(error));
+    assert!(!shop.is_published());
+    shop.requests.add(2);
+    drop(shop.time.start());
+    assert_eq!(shop.requests.value(), 2);
+    assert_eq!(shop.time.sum().map(|sum| sum.count), Some(1));
+    let carts = publisher.start_set_or_unpublished::<Carts>(|_| ());
+    let cart = carts.instance("one").expect("memory");
+    cart.things.set(7);
+    assert_eq!(carts.find("one", 0).expect("it is there").things.value(), 7);
+    drop((cart, carts));
+    told.expect("it was told")
+}
+
+fn io_kind(error: &PublishError) -> Option<ErrorKind> {
+    match error {
+        PublishError::Write(WriteError::Io(_, _, error)) => Some(error.kind()),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = folder.path().join("missing").join("folder");
+    let error = refused(&Publisher::new().folder(&missing));
+    assert_eq!(error.code(), 3, "{error}");
+    let text = error.to_string();
+    assert!(text.contains(missing.to_str().expect("text")) && text.contains("TACHO_RUNTIME_DIR"), "{text}");
+    assert!(!missing.exists());
+}
+
+#[test]
+fn a_folder_that_is_a_link_or_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (target, link, file) =
+        (folder.path().join("target"), folder.path().join("link"), folder.path().join("file"));
+    std::fs::create_dir(&target).expect("a folder");
+    symlink(&target, &link).expect("a link");
+    std::fs::write(&file, "").expect("a file");
+    for path in [link, file] {
+        let error = refused(&Publisher::new().folder(&path));
+        assert!(matches!(error.code(), 3 | 5), "{error}");
+    }
+    assert_eq!(seen::everything(&target), [""; 0]);
+}
+
+#[test]
+fn a_folder_without_permission() {
+    if let Some(folder) = again() {
+        let error = refused(&Publisher::new().folder(&folder));
+        assert!(error.is_permission_denied(), "{error}");
+        assert_eq!(io_kind(&error), Some(ErrorKind::PermissionDenied));
+        assert!(error.to_string().contains("TACHO_RUNTIME_DIR"), "{error}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o555)).expect("a mode");
+    let mut command = program("a_folder_without_permission", folder.path());
+    let is_root = std::fs::write(folder.path().join("probe"), "").is_ok();
+    if is_root {
+        std::fs::remove_file(folder.path().join("probe")).expect("a file");
+        // Nobody, who can read the program only where all can: a copy of it is in a folder of its own.
+        let place = tempfile::Builder::new()
+            .permissions(PermissionsExt::from_mode(0o755))
+            .tempdir()
+            .expect("a folder");
+        let copy = place.path().join("program");
+        std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");
+        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).expect("a mode");
+        let mut command = Command::new(&copy);
+        command.args(["--exact", "a_folder_without_permission", "--nocapture"]).env(AGAIN, folder.path());
+        succeeded(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("it starts"));
+    } else {
+        succeeded(&command.output().expect("it starts"));
+    }
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+}
+
+#[test]
+fn files_may_not_be_as_large() {
+    if let Some(folder) = again() {
+        let error = refused(&Publisher::new().folder(&folder));
+        assert!(error.is_full(), "{error}");
+        assert_eq!(io_kind(&error), Some(ErrorKind::FileTooLarge));
+        assert!(error.to_string().contains("ulimit"), "{error}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    limited("ulimit -f 1", "files_may_not_be_as_large", folder.path());
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+}
+
+#[test]
+fn instances_beyond_the_largest_file() {
+    if let Some(folder) = again() {
+        let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page is there");
+        let mut room = Vec::new();
+        let error = loop {
+            match carts.instance(&room.len().to_string()) {
+                Ok(cart) => room.push(cart),
+                Err(error) => break error,
+            }
+            assert!(room.len() < 100_000, "there is no end");
+        };
+        assert!(error.is_full(), "{error}");
+        // Those that had room go on, and one that goes makes room.
+        room.iter().for_each(|cart| cart.things.add(1));
+        assert_eq!(seen::rows(&mut seen::set(&folder)).len(), room.len());
+        drop(room.pop());
+        room.push(carts.instance("last").expect("room again"));
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    limited("ulimit -f 300", "instances_beyond_the_largest_file", folder.path());
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+}
+
+/// Runs a test of this program under a limit, which a shell sets.
+fn limited(limit: &str, test: &str, folder: &Path) {
+    let again = program(test, folder);
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(format!("{limit} && exec \"$0\" \"$@\""))
+        .arg(again.get_program())
+        .args(again.get_args());
+    succeeded(&command.env(AGAIN, folder).output().expect("it starts"));
+}
+
+/// A set of which 65,536 instances take 512 MiB.
+#[derive(CounterSet)]
+#[counter_set(name = "Wide", instances = "multiple")]
+struct Wide {
+    #[counter(name = "Things/sec", striped = 64)]
+    things: StripedCounter,
+}
+
+#[test]
+fn memory_may_be_short_for_all_instances() {
+    if let Some(folder) = again() {
+        let publisher = Publisher::new().folder(folder.join("missing").join("folder"));
+        let wide = publisher.start_set_or_unpublished::<Wide>(|_| ());
+        let one = wide.instance("one").expect("memory");
+        one.things.add(1);
+        assert_eq!(one.things.value(), 1);
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    limited("ulimit -v 450000", "memory_may_be_short_for_all_instances", folder.path());
+}

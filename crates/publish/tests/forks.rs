@@ -1,0 +1,116 @@
+//! Processes that fork: parent and child count together, and only the parent takes the set away.
+#![allow(unsafe_code, reason = "fork has no other form")]
+
+mod seen;
+
+use tachograph_publish::dynamic::{Options, Provider};
+use tachograph_publish::{
+    Average, ControlCallback, Counter, CounterDescription, CounterSet, Description, Guid, InstanceKind,
+    Publisher, StripedCounter,
+};
+
+#[derive(CounterSet)]
+#[counter_set(name = "Forking")]
+struct Forking {
+    #[counter(name = "Plain/sec")]
+    plain: Counter,
+    #[counter(name = "Striped/sec", striped = 2)]
+    striped: StripedCounter,
+    #[counter(name = "Avg. Amount", base = "Amounts", striped = 2)]
+    amount: Average,
+}
+
+#[derive(CounterSet)]
+#[counter_set(name = "Forking Queue", instances = "multiple")]
+struct Queue {
+    #[counter(name = "Orders/sec")]
+    orders: Counter,
+}
+
+/// Runs `work` in a child and waits for it; `true` where it came to its end.
+fn in_child(work: impl FnOnce()) -> bool {
+    // SAFETY: the child runs no other code of the test than `work`, and ends without any destructor of the harness.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "no child");
+    if child == 0 {
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok();
+        // SAFETY: it ends the child here.
+        unsafe { libc::_exit(if worked { 0 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the kernel fills the status.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+#[test]
+fn parent_and_child_count_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let forking = Publisher::new().folder(folder.path()).start::<Forking>().expect("it starts");
+    let update = |forking: &Forking| {
+        for _ in 0..100_000 {
+            forking.plain.add(1);
+            forking.striped.add(1);
+            forking.amount.add(3);
+        }
+    };
+    // The parent has its part of the striped counters before there is a child.
+    forking.striped.add(1);
+    let ended = std::thread::scope(|scope| {
+        let parent = scope.spawn(|| update(&forking));
+        let ended = in_child(|| update(&forking));
+        parent.join().expect("it works");
+        ended
+    });
+    assert!(ended);
+    let row = seen::row(folder.path());
+    assert_eq!(row.values[0], Some((200_000, None)));
+    assert_eq!(row.values[1], Some((200_001, None)));
+    assert_eq!(row.values[2], Some((600_000, Some(200_000))));
+}
+
+#[test]
+fn instances_stay_where_a_child_drops_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let queues = Publisher::new().folder(folder.path()).start_set::<Queue>().expect("it starts");
+    let mut express = queues.instance("express").ok();
+    let ended = in_child(|| {
+        express.as_ref().expect("it is there").orders.add(2);
+        drop(express.take());
+        // Nor can it add any: the slots are the parent's.
+        assert!(queues.instance("of the child").is_err());
+    });
+    assert!(ended);
+    let other = queues.instance("other").expect("room");
+    other.orders.add(1);
+    let rows = seen::rows(&mut seen::set(folder.path()));
+    let rows: Vec<_> =
+        rows.iter().map(|row| (row.name.as_str(), row.values[0].map(|value| value.0))).collect();
+    assert_eq!(rows, [("express", Some(2)), ("other", Some(1))]);
+    assert_eq!(express.expect("it is the parent's").orders.value(), 2);
+}
+
+#[test]
+fn a_child_does_not_take_the_set_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let publisher = Publisher::new().folder(folder.path());
+    let forking = publisher.start::<Forking>().expect("it starts");
+    let set = Guid::from_u128(7);
+    let control: ControlCallback = std::sync::Arc::new(|_| Ok(()));
+    let provider = Provider::start(set, Options { publisher, control: Some(control) }).expect("it starts");
+    let mut description = Description::new("Forked", set, InstanceKind::Multiple);
+    description.counters.push(CounterDescription::new(1, "One", 0x0001_0000));
+    provider.register(description).expect("registered");
+    let before = seen::everything(folder.path());
+    assert_eq!(before.len(), 3, "two files and a socket");
+    let (mut forking, mut provider) = (Some(forking), Some(provider));
+    let ended = in_child(|| {
+        drop(forking.take());
+        drop(provider.take());
+    });
+    assert!(ended, "nor does it hang in what it drops");
+    assert_eq!(seen::everything(folder.path()), before);
+    assert_eq!(seen::sets(folder.path()).len(), 2);
+    drop((forking, provider));
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+}

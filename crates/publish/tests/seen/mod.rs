@@ -1,0 +1,69 @@
+//! What a reader of a folder sees.
+#![allow(dead_code, reason = "each test binary uses some")]
+
+use std::path::Path;
+
+use tachograph_shm::folder::Folder;
+use tachograph_shm::{Reading, SetReader};
+
+/// An instance as it was read: name, id, and the value of each counter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) id: u32,
+    pub(crate) is_history: bool,
+    pub(crate) values: Vec<Option<(u64, Option<u64>)>>,
+}
+
+/// The names of the published files in a folder.
+pub(crate) fn files(folder: &Path) -> Vec<String> {
+    Folder::open(folder).and_then(|folder| folder.files()).expect("the folder")
+}
+
+/// All that is in a folder, hidden or not.
+pub(crate) fn everything(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The sets that are alive.
+pub(crate) fn sets(folder: &Path) -> Vec<SetReader> {
+    let folder = Folder::open(folder).expect("the folder");
+    let names = folder.files().expect("its files");
+    let sets = names.iter().map(|name| SetReader::open(&folder, name).expect("a published set"));
+    sets.filter(SetReader::is_alive).collect()
+}
+
+/// The only set.
+pub(crate) fn set(folder: &Path) -> SetReader {
+    let mut sets = sets(folder);
+    assert_eq!(sets.len(), 1, "one set");
+    sets.pop().expect("one")
+}
+
+/// All instances of a set.
+pub(crate) fn rows(set: &mut SetReader) -> Vec<Row> {
+    let counters = set.description().counters.len();
+    let mut rows = Vec::new();
+    let mut name = String::new();
+    set.read(|instance| {
+        assert!(instance.name_into(&mut name), "a whole name");
+        let values =
+            (0..counters).map(|place| instance.value(place).map(|Reading { value, base }| (value, base)));
+        let values = values.collect();
+        let is_history = instance.history().is_some();
+        rows.push(Row { name: name.clone(), id: instance.id(), is_history, values });
+    })
+    .expect("a sound file");
+    rows
+}
+
+/// The only instance of the only set.
+pub(crate) fn row(folder: &Path) -> Row {
+    let mut rows = rows(&mut set(folder));
+    assert_eq!(rows.len(), 1, "one instance: {rows:?}");
+    rows.pop().expect("one")
+}

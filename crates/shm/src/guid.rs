@@ -1,0 +1,152 @@
+//! GUIDs of counter sets and providers.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A GUID.
+///
+/// ```
+/// use tachograph_shm::Guid;
+///
+/// const SHOP: Guid = Guid::parse("{b4fc721a-0378-476f-89ba-a5a79f810b36}");
+/// assert_eq!(SHOP.to_string(), "{b4fc721a-0378-476f-89ba-a5a79f810b36}");
+/// assert_eq!(SHOP.to_bytes()[..4], [0x1A, 0x72, 0xFC, 0xB4]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Guid(u128);
+
+/// The text is no GUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuidError;
+
+impl Guid {
+    /// The GUID whose 32 digits are this number.
+    pub const fn from_u128(number: u128) -> Self {
+        Self(number)
+    }
+
+    /// The number that its 32 digits are.
+    pub const fn to_u128(self) -> u128 {
+        self.0
+    }
+
+    /// The GUID of these 16 bytes as Windows keeps them: the first three fields little-endian.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
+        let [i, j, k, l, m, n, o, p] = rest;
+        Self(u128::from_be_bytes([d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]))
+    }
+
+    /// Its 16 bytes as Windows keeps them: the first three fields little-endian.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = self.0.to_be_bytes();
+        let [i, j, k, l, m, n, o, p] = rest;
+        [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
+    }
+
+    /// The GUID of a text, with or without braces, for constants.
+    ///
+    /// # Panics
+    ///
+    /// When the text is no GUID: in a constant, that is an error of the compiler. [`str::parse`] gives an error instead.
+    pub const fn parse(text: &str) -> Self {
+        match Self::read(text.as_bytes()) {
+            Some(guid) => guid,
+            None => panic!("this is no GUID such as b4fc721a-0378-476f-89ba-a5a79f810b36"),
+        }
+    }
+
+    const fn read(text: &[u8]) -> Option<Self> {
+        let start = match text.len() {
+            36 => 0,
+            38 if text[0] == b'{' && text[37] == b'}' => 1,
+            _ => return None,
+        };
+        let mut number = 0;
+        let mut place = 0;
+        while place < 36 {
+            let byte = text[start + place];
+            if matches!(place, 8 | 13 | 18 | 23) {
+                if byte != b'-' {
+                    return None;
+                }
+            } else {
+                let digit = match byte {
+                    b'0'..=b'9' => byte - b'0',
+                    b'a'..=b'f' => byte - b'a' + 10,
+                    b'A'..=b'F' => byte - b'A' + 10,
+                    _ => return None,
+                };
+                number = number << 4 | digit as u128;
+            }
+            place += 1;
+        }
+        Some(Self(number))
+    }
+}
+
+impl FromStr for Guid {
+    type Err = GuidError;
+
+    fn from_str(text: &str) -> Result<Self, GuidError> {
+        Self::read(text.as_bytes()).ok_or(GuidError)
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0;
+        write!(
+            f,
+            "{{{:08x}-{:04x}-{:04x}-{:04x}-{:012x}}}",
+            number >> 96,
+            number >> 80 & 0xFFFF,
+            number >> 64 & 0xFFFF,
+            number >> 48 & 0xFFFF,
+            number & 0xFFFF_FFFF_FFFF
+        )
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for GuidError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this is no GUID such as {b4fc721a-0378-476f-89ba-a5a79f810b36}")
+    }
+}
+
+impl std::error::Error for GuidError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_no_guids_are_refused() {
+        let good = "{b4fc721a-0378-476f-89ba-a5a79f810b36}";
+        assert_eq!(good.parse::<Guid>().expect("a GUID").to_string(), good);
+        assert_eq!(good[1..37].to_uppercase().parse(), good.parse::<Guid>());
+        for place in 0..good.len() {
+            let mut text = good.as_bytes().to_vec();
+            text[place] = b'!';
+            assert!(String::from_utf8(text).expect("ASCII").parse::<Guid>().is_err(), "at {place}");
+        }
+        for length in 0..good.len() {
+            assert!(good[..length].parse::<Guid>().is_err(), "{length} characters");
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_of_windows() {
+        let guid = Guid::parse("00112233-4455-6677-8899-aabbccddeeff");
+        let bytes =
+            [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF];
+        assert_eq!(guid.to_bytes(), bytes);
+        assert_eq!(Guid::from_bytes(bytes), guid);
+    }
+}

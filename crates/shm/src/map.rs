@@ -1,0 +1,371 @@
+//! Memory that is shared through a file, as atomic words. The only file with `unsafe`.
+//!
+//! A file that somebody else cuts while it is mapped ends a process that looks beyond its new end, by SIGBUS. The reader
+//! must not depend on the writer's good will, so it reads under a guard ([`Mapping::guarded`]): a handler of the signal puts
+//! zeros in place of what is missing, and the guard tells. Signals that are none of the guard's go on to whoever handled
+//! them before.
+
+#![allow(unsafe_code, reason = "mapped memory, locks of files, a signal handler")]
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+
+use crate::cell::CacheLine;
+use crate::layout::{LINE, LINE_BYTES, PAGE};
+use crate::stripe;
+
+/// Mapped memory.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<AtomicU64>,
+    /// Bytes, a multiple of a page.
+    length: usize,
+    /// Bytes from the start that may be looked at: what the file has.
+    backed: AtomicUsize,
+}
+
+// SAFETY: the memory is looked at through atomic words only, and is unmapped when nobody has the mapping any more.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+/// The file was cut while it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WasCut;
+
+impl Mapping {
+    /// Maps room for `length` bytes of the file, to write; the file may have less, as long as nobody looks there.
+    pub(crate) fn to_write(file: &File, length: usize, backed: usize) -> io::Result<Self> {
+        handle_forks();
+        Self::map(Some(file), libc::PROT_READ | libc::PROT_WRITE, length, backed)
+    }
+
+    /// Maps `length` bytes of the file, all of which it has, to read.
+    pub(crate) fn to_read(file: &File, length: usize) -> io::Result<Self> {
+        handle_cut_files();
+        Self::map(Some(file), libc::PROT_READ, length, length)
+    }
+
+    /// Memory of this process that nobody else sees; forked children share it.
+    pub(crate) fn of_nobody(length: usize) -> io::Result<Self> {
+        handle_forks();
+        Self::map(None, libc::PROT_READ | libc::PROT_WRITE, length, length)
+    }
+
+    fn map(file: Option<&File>, protection: i32, length: usize, backed: usize) -> io::Result<Self> {
+        let length = length.max(1).next_multiple_of(PAGE);
+        let (kind, descriptor) = match file {
+            Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
+            None => (libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
+        };
+        // SAFETY: the kernel chooses the place; nothing that is mapped already is touched.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, descriptor, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        match NonNull::new(start.cast()) {
+            Some(start) => Ok(Self { start, length, backed: AtomicUsize::new(backed) }),
+            None => Err(io::Error::other("the kernel mapped the file at address 0")),
+        }
+    }
+
+    /// The words that the file has.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        let words = self.backed.load(Ordering::Acquire).min(self.length) / 8;
+        // SAFETY: so many words are mapped, and are as long as `self`. Atomic words may change under a reader.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), words) }
+    }
+
+    /// How many bytes the file has.
+    pub(crate) fn backed(&self) -> usize {
+        self.backed.load(Ordering::Acquire)
+    }
+
+    /// How many bytes are mapped.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The file has so many bytes now.
+    pub(crate) fn set_backed(&self, bytes: usize) {
+        self.backed.store(bytes.min(self.length), Ordering::Release);
+    }
+
+    /// Runs `look`, which may look at this mapping; an error when the file had been cut short of what it looked at.
+    pub(crate) fn guarded<T>(&self, look: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, WasCut> {
+        let start = self.start.as_ptr() as usize;
+        let before = GUARDED.replace(Guarded { start, end: start + self.length, was_cut: false });
+        let restore = Restore(before);
+        let seen = look(self.words());
+        let was_cut = GUARDED.get().was_cut;
+        drop(restore);
+        if was_cut { Err(WasCut) } else { Ok(seen) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is what `map` mapped, and nobody looks at it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Cache lines of a mapping, which they keep.
+#[derive(Clone, Debug)]
+pub(crate) struct MappedLines<K> {
+    start: NonNull<CacheLine>,
+    count: usize,
+    /// Keeps the mapping.
+    _keep: K,
+}
+
+// SAFETY: a line is atomic words in a mapping that lives as long as this.
+unsafe impl<K: Send> Send for MappedLines<K> {}
+// SAFETY: as above.
+unsafe impl<K: Sync> Sync for MappedLines<K> {}
+
+/// Who keeps a mapping alive.
+pub(crate) trait Keeper {
+    /// The mapping, which is the same as long as the keeper or a clone of it lives.
+    fn mapping(&self) -> &Arc<Mapping>;
+}
+
+impl<K: Keeper> MappedLines<K> {
+    /// So many lines from this byte on; `None` where the file does not have them.
+    pub(crate) fn new(keep: K, at: usize, count: usize) -> Option<Self> {
+        let words = keep.mapping().words();
+        let lines = words.get(at / 8..)?.get(..count.checked_mul(LINE)?)?;
+        let start = NonNull::new(lines.as_ptr().cast_mut().cast::<CacheLine>())?;
+        (at.is_multiple_of(LINE_BYTES)).then_some(Self { start, count, _keep: keep })
+    }
+}
+
+impl<K> Deref for MappedLines<K> {
+    type Target = [CacheLine];
+
+    #[inline]
+    fn deref(&self) -> &[CacheLine] {
+        // SAFETY: `new` saw that so many lines are there, and `_keep` keeps the mapping.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+/// One cache line of a mapping, which it keeps.
+#[derive(Clone, Debug)]
+pub(crate) struct MappedLine<K> {
+    start: NonNull<CacheLine>,
+    _keep: K,
+}
+
+// SAFETY: as of `MappedLines`.
+unsafe impl<K: Send> Send for MappedLine<K> {}
+// SAFETY: as above.
+unsafe impl<K: Sync> Sync for MappedLine<K> {}
+
+impl<K: Keeper> MappedLine<K> {
+    /// The line at this byte; `None` where the file does not have it.
+    pub(crate) fn new(keep: K, at: usize) -> Option<Self> {
+        let MappedLines { start, _keep, .. } = MappedLines::new(keep, at, 1)?;
+        Some(Self { start, _keep })
+    }
+}
+
+impl<K> Deref for MappedLine<K> {
+    type Target = CacheLine;
+
+    #[inline]
+    fn deref(&self) -> &CacheLine {
+        // SAFETY: as of `MappedLines`.
+        unsafe { self.start.as_ref() }
+    }
+}
+
+/// Gives the file so many bytes, with room for them on the disk: what is mapped of it can be written to.
+///
+/// # Errors
+///
+/// No room, or more than this process may write to a file: without asking first, the kernel would end the process.
+pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel fills the structure.
+    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 && (to as u64) > limit.rlim_cur {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
+    let length = to.saturating_sub(from);
+    if length == 0 {
+        return Ok(());
+    }
+    loop {
+        // SAFETY: only the file's size and blocks change.
+        let code =
+            unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, length as libc::off_t) };
+        match code {
+            0 => return Ok(()),
+            libc::EINTR => {}
+            code => return Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// Nanoseconds since the machine was started, suspended time included.
+pub(crate) fn boot_nanoseconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
+}
+
+/// The user that this process acts for.
+pub(crate) fn effective_user() -> u32 {
+    // SAFETY: it has no conditions.
+    unsafe { libc::geteuid() }
+}
+
+/// Tells the stripes of forked children that they are such.
+fn handle_forks() {
+    static ONCE: Once = Once::new();
+    extern "C" fn in_child() {
+        stripe::in_child();
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler stores to statics and to this thread's variables only.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// What this thread looks at under a guard.
+#[derive(Clone, Copy)]
+struct Guarded {
+    start: usize,
+    end: usize,
+    was_cut: bool,
+}
+
+thread_local! {
+    static GUARDED: Cell<Guarded> = const { Cell::new(Guarded { start: 0, end: 0, was_cut: false }) };
+}
+
+/// Puts back what was guarded before, also when `look` panics.
+struct Restore(Guarded);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        GUARDED.set(self.0);
+    }
+}
+
+/// What handled SIGBUS before: its address, and its flags.
+static BEFORE: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(libc::SIG_DFL), AtomicUsize::new(0));
+
+/// Handles SIGBUS from now on.
+fn handle_cut_files() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: all zeros is a valid value of these structures, and the kernel fills the second.
+        let (mut action, mut before) =
+            unsafe { (std::mem::zeroed::<libc::sigaction>(), std::mem::zeroed::<libc::sigaction>()) };
+        // SAFETY: as above.
+        unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before) };
+        BEFORE.0.store(before.sa_sigaction, Ordering::Relaxed);
+        BEFORE.1.store(before.sa_flags as usize, Ordering::Relaxed);
+        action.sa_sigaction = on_bus_error as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        // SAFETY: the handler has the form that SA_SIGINFO asks for, and does only what a handler may.
+        unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+    });
+}
+
+extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel hands over a valid structure.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let guarded = GUARDED.get();
+    if (guarded.start..guarded.end).contains(&address) {
+        // All of the mapping, since what is cut off is of no use: it is thrown away after this look.
+        let length = guarded.end - guarded.start;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        // SAFETY: it replaces the mapping under the guard by zeros. It is read-only, so nobody misses what it held, and
+        // it is unmapped by its owner as before.
+        let zeros =
+            unsafe { libc::mmap(guarded.start as *mut libc::c_void, length, libc::PROT_READ, kind, -1, 0) };
+        if zeros != libc::MAP_FAILED {
+            GUARDED.set(Guarded { was_cut: true, ..guarded });
+            return;
+        }
+    }
+    pass_on(signal, info, context);
+}
+
+/// Does what would have been done without our handler.
+fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let (handler, flags) = (BEFORE.0.load(Ordering::Relaxed), BEFORE.1.load(Ordering::Relaxed));
+    match handler {
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: the default ends the process when the instruction is tried again.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        handler if flags as i32 & libc::SA_SIGINFO != 0 => {
+            type Action = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+            // SAFETY: with this flag, the address is that of a function of this form.
+            let action: Action = unsafe { std::mem::transmute(handler) };
+            action(signal, info, context);
+        }
+        handler => {
+            // SAFETY: without the flag, the address is that of a function of this form.
+            let action: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(handler) };
+            action(signal);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_under_a_reader_is_told() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(3 * PAGE as u64).expect("its length");
+        let map = Mapping::to_read(&file, 3 * PAGE).expect("a mapping");
+        assert_eq!(map.guarded(|words| words[PAGE / 8 * 2].load(Ordering::Relaxed)), Ok(0));
+        file.set_len(PAGE as u64).expect("its length");
+        let look = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
+        assert_eq!(map.guarded(look), Err(WasCut));
+        // The mapping is zeros now, and the next file is another matter.
+        assert_eq!(map.guarded(look), Ok(0));
+        let other = tempfile::tempfile().expect("a file");
+        other.set_len(PAGE as u64).expect("its length");
+        let other_map = Mapping::to_read(&other, PAGE).expect("a mapping");
+        assert_eq!(other_map.guarded(|words| words[0].load(Ordering::Relaxed)), Ok(0));
+    }
+
+    #[test]
+    fn a_guard_within_a_guard_ends_alone() {
+        let [first, second] = [0, 1].map(|_| {
+            let file = tempfile::tempfile().expect("a file");
+            file.set_len(PAGE as u64).expect("its length");
+            let map = Mapping::to_read(&file, PAGE).expect("a mapping");
+            (file, map)
+        });
+        let outer = first.1.guarded(|words| {
+            second.0.set_len(0).expect("its length");
+            let inner = second.1.guarded(|words| words[0].load(Ordering::Relaxed));
+            assert_eq!(inner, Err(WasCut));
+            words[0].load(Ordering::Relaxed)
+        });
+        assert_eq!(outer, Ok(0));
+    }
+
+    #[test]
+    fn room_is_asked_for_before_it_is_used() {
+        let file = tempfile::tempfile().expect("a file");
+        reserve(&file, 0, PAGE).expect("room");
+        assert_eq!(file.metadata().expect("its size").len(), PAGE as u64);
+        assert!(reserve(&file, 0, usize::MAX / 2).is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! Files that are not what they should be, and files that change under the reader.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::*;
+use tachograph_shm::control::{Kind, Request};
+use tachograph_shm::folder::Folder;
+use tachograph_shm::{InstanceKind, OpenError, SetReader};
+
+/// The bytes of a small set with a long name and a history.
+fn sample() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
+    let _slots = ["short".to_owned(), "long ".repeat(200)]
+        .map(|name| set.create_instance(&name, 5).expect("an instance"));
+    let mut bytes = std::fs::read(set.path().expect("a file")).expect("its bytes");
+    // Without the room for more instances.
+    bytes.truncate(3 * 4096);
+    bytes
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    here: Folder,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let here = Folder::open(folder.path()).expect("the folder");
+        Self { folder, here }
+    }
+
+    /// Reads whatever it is; gives the number of instances.
+    fn read(&self, bytes: &[u8]) -> Result<usize, String> {
+        std::fs::write(self.folder.path().join("x.tacho"), bytes).expect("a file");
+        let mut reader = SetReader::open(&self.here, "x.tacho").map_err(|error| match error {
+            OpenError::Problem(problem) => problem.to_string(),
+            other => panic!("{other}"),
+        })?;
+        let (mut seen, mut values, mut name) = (0, 0, String::new());
+        let counters = reader.description().counters.len();
+        let outcome = reader.read(|instance| {
+            instance.name_into(&mut name);
+            values += (0..counters).filter_map(|counter| instance.value(counter)).count();
+            let _ = (instance.history(), instance.id(), instance.born(), instance.is_whole());
+            seen += 1;
+        });
+        assert!(values <= seen * counters);
+        outcome.map(|_| seen).map_err(|problem| problem.to_string())
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_is_a_problem() {
+    let (place, bytes) = (Place::new(), sample());
+    assert_eq!(place.read(&bytes), Ok(3));
+    let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
+    for length in 0..used.next_multiple_of(8) {
+        // The last slots may be cut where nothing of them was used.
+        let _ = place.read(&bytes[..length]);
+    }
+    for length in (0..4096).step_by(7) {
+        assert!(place.read(&bytes[..length]).is_err(), "{length} bytes");
+    }
+}
+
+#[test]
+fn every_bit_may_be_wrong() {
+    let (place, mut bytes) = (Place::new(), sample());
+    let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
+    let (mut refused, mut tried) = (0, 0);
+    for at in 0..used.min(8192) {
+        // Stretches of zeros are alike.
+        if bytes[at] == 0 && at % 8 != 0 && at > 300 {
+            continue;
+        }
+        for bit in 0..8 {
+            bytes[at] ^= 1 << bit;
+            tried += 1;
+            refused += usize::from(place.read(&bytes).is_err());
+            bytes[at] ^= 1 << bit;
+        }
+    }
+    // Most bits are of texts and values, of which any will do.
+    assert!(refused > 1000, "{refused} of {tried}");
+}
+
+/// Word and value; what the problem says.
+const BROKEN: [(usize, u64, &str); 12] = [
+    (0, 0, "expected TACHOSET"),
+    (1, 2, "expected version 1"),
+    (2, u64::MAX, "at most 64 MiB"),
+    (2, 10_000, "expected slots at"),
+    (3, 0, "expected slots at"),
+    (4, 64, "expected slots of"),
+    (5, 0, "slots"),
+    (5, u64::MAX, "slots"),
+    (17, u64::MAX, "at most"),
+    (17, 60_000, "the end of the file"),
+    (36, 0x64_0000_0007, "an instance type"),
+    (37, 0x10_0000, "a number of counters"),
+];
+
+#[test]
+fn each_broken_field_is_named() {
+    let place = Place::new();
+    for (word, value, expected) in BROKEN {
+        let mut bytes = sample();
+        bytes[word * 8..][..8].copy_from_slice(&value.to_le_bytes());
+        let problem = place.read(&bytes).expect_err("a problem");
+        assert!(problem.contains(expected), "word {word}: {problem}");
+        assert!(problem.starts_with("at byte "), "{problem}");
+    }
+}
+
+/// Where the description's counters and texts are.
+fn counter_field(counter: usize, field: usize) -> usize {
+    256 + 88 + counter * 88 + field
+}
+
+#[test]
+fn each_broken_field_of_a_counter_is_named() {
+    let place = Place::new();
+    let cases: [(usize, u32, &str); 9] = [
+        (counter_field(1, 0), 1, "unique"),
+        (counter_field(0, 0), u32::MAX, "stands for all"),
+        (counter_field(1, 24), 99, "another counter of the set"),
+        (counter_field(1, 24), 2, "another counter of the set"),
+        (counter_field(1, 24), u32::MAX, "a base counter"),
+        (counter_field(0, 44), 5, "a kind of cell"),
+        (counter_field(3, 48), 65, "at most 64"),
+        (counter_field(0, 56), u32::MAX, "one within"),
+        (counter_field(0, 60), u32::MAX, "one within"),
+    ];
+    for (at, value, expected) in cases {
+        let mut bytes = sample();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        let problem = place.read(&bytes).expect_err("a problem");
+        assert!(problem.contains(expected), "byte {at}: {problem}");
+    }
+    // Two texts in the same bytes: a small file could become a large description.
+    let mut bytes = sample();
+    for counter in 0..7 {
+        for text in [56, 64, 72] {
+            let at = counter_field(counter, text);
+            bytes[at..at + 4].copy_from_slice(&0_u32.to_le_bytes());
+            bytes[at + 4..at + 8].copy_from_slice(&40_u32.to_le_bytes());
+        }
+    }
+    let problem = place.read(&bytes).expect_err("a problem");
+    assert!(problem.contains("a text over others"), "{problem}");
+}
+
+/// A file that its owner cuts, grows and overwrites while it is read: the reader says so or reads on.
+#[test]
+fn a_live_file_may_do_anything() {
+    live_file(2);
+}
+
+#[test]
+fn long_a_live_file_may_do_anything() {
+    if std::env::var_os("TACHO_LONG").is_some() {
+        live_file(30);
+    }
+}
+
+fn live_file(seconds: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes = sample();
+    let path = folder.path().join("x.tacho");
+    std::fs::write(&path, &bytes).expect("a file");
+    let stop = AtomicBool::new(false);
+    let (reads, problems) = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            use std::os::unix::fs::FileExt;
+            let file = std::fs::OpenOptions::new().write(true).open(&path).expect("the file");
+            let mut state = 0x2545_F491_4F6C_DD1D_u64;
+            while !stop.load(Ordering::Relaxed) {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                let at = state % bytes.len() as u64;
+                let outcome = match state >> 60 {
+                    0 => file.set_len(at),
+                    1 => file.set_len(bytes.len() as u64 * 3),
+                    2 | 3 => file.write_all_at(&bytes, 0),
+                    _ => file.write_all_at(&state.to_le_bytes(), at & !7),
+                };
+                outcome.expect("the file can be changed");
+            }
+        });
+        let here = Folder::open(folder.path()).expect("the folder");
+        let (begun, mut reads, mut problems, mut values) = (Instant::now(), 0, 0, 0);
+        while begun.elapsed() < Duration::from_secs(seconds) {
+            let Ok(mut reader) = SetReader::open(&here, "x.tacho") else {
+                problems += 1;
+                continue;
+            };
+            for _ in 0..20 {
+                let mut name = String::new();
+                let outcome = reader.read(|instance| {
+                    instance.name_into(&mut name);
+                    values += (0..7).filter_map(|counter| instance.value(counter)).count();
+                });
+                let _ = reader.is_alive();
+                if outcome.is_ok() { reads += 1 } else { problems += 1 }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(values > 0);
+        (reads, problems)
+    });
+    assert!(reads > 0 && problems > 0, "{reads} reads, {problems} problems");
+}
+
+#[test]
+fn requests_are_read_as_they_were_written() {
+    let mut request = Request::new(Kind::AddCounter, SET);
+    request.counter_id = 7;
+    request.instance_id = 8;
+    request.instance = "Käse".into();
+    request.machine = "WEB1".into();
+    let mut bytes = Vec::new();
+    request.encode(&mut bytes);
+    assert_eq!(Request::decode(&bytes), Ok(Some((request.clone(), bytes.len()))));
+    for length in 0..bytes.len() {
+        assert_eq!(Request::decode(&bytes[..length]), Ok(None), "{length} bytes");
+    }
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut broken = bytes.clone();
+            broken[at] ^= 1 << bit;
+            let _ = Request::decode(&broken);
+        }
+    }
+    for (at, value) in [(0, 0_u32), (4, 47), (4, u32::MAX), (8, 4), (36, 1 << 20), (40, u32::MAX)] {
+        let mut broken = bytes.clone();
+        broken[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        assert!(Request::decode(&broken).is_err(), "{value} at {at}");
+    }
+    let long = Request { instance: "x".repeat(10_000), ..request };
+    bytes.clear();
+    long.encode(&mut bytes);
+    assert!(matches!(Request::decode(&bytes), Ok(Some(_))));
+}

@@ -1,0 +1,86 @@
+//! The model checker tries every order in which two writers and a reader of a pair can run.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p tachograph-shm --test loom --release`
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicU64;
+use loom::thread;
+use tachograph_shm::cell::{Pair, Sum};
+
+/// Narrow fields, so that a few additions pass all ends: counts of 3 bits, sums of 4.
+type Narrow<'a> = Pair<'a, 3, 4>;
+
+/// What was added before the writers start: close to half the range of the sum.
+const BEFORE: u64 = 6;
+
+fn words() -> Arc<[AtomicU64; 4]> {
+    Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
+}
+
+/// Each addition is a bit of its own in the sum: so many bits, so many additions.
+fn is_whole(read: Sum) -> bool {
+    read.count == 1 + u64::from((read.sum - BEFORE).count_ones())
+}
+
+/// Tries every order of the threads' steps; of three threads only those with at most three switches, unless there is time
+/// (`TACHO_LONG`).
+fn every_order_of_three(check: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = std::env::var_os("TACHO_LONG").is_none().then_some(3);
+    model.check(check);
+}
+
+/// Starts a thread that adds these values.
+fn writer(words: &Arc<[AtomicU64; 4]>, values: &'static [u64]) -> thread::JoinHandle<()> {
+    let words = Arc::clone(words);
+    thread::spawn(move || values.iter().for_each(|value| Narrow::new(&words[..]).add(*value)))
+}
+
+#[test]
+fn a_sum_and_its_count_are_read_together() {
+    every_order_of_three(|| {
+        let words = words();
+        Narrow::new(&words[..]).add(BEFORE);
+        let writers = [writer(&words, &[1]), writer(&words, &[2])];
+        if let Some(read) = Narrow::new(&words[..]).read() {
+            assert!(is_whole(read), "{read:?}");
+        }
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        assert_eq!(Narrow::new(&words[..]).read(), Some(Sum { sum: BEFORE + 3, count: 3 }));
+    });
+}
+
+#[test]
+fn a_reader_never_goes_back() {
+    loom::model(|| {
+        let words = words();
+        Narrow::new(&words[..]).add(BEFORE);
+        let writer = writer(&words, &[1, 2]);
+        let mut last = Sum::default();
+        for _ in 0..2 {
+            if let Some(read) = Narrow::new(&words[..]).read() {
+                assert!(is_whole(read), "{read:?}");
+                assert!(read.count >= last.count && read.sum >= last.sum, "{read:?} after {last:?}");
+                last = read;
+            }
+        }
+        writer.join().expect("the writer");
+    });
+}
+
+#[test]
+fn nothing_is_lost_over_the_ends() {
+    loom::model(|| {
+        let words = words();
+        for _ in 0..6 {
+            Narrow::new(&words[..]).add(5);
+        }
+        let writer = writer(&words, &[7, 7]);
+        Narrow::new(&words[..]).add(7);
+        writer.join().expect("the writer");
+        assert_eq!(Narrow::new(&words[..]).read(), Some(Sum { sum: 51, count: 9 }));
+    });
+}

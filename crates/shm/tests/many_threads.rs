@@ -1,0 +1,203 @@
+//! Many threads update, and one reads all the while: nothing is lost, and what belongs together is seen together.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use common::*;
+use tachograph_shm::cell::Pair;
+use tachograph_shm::{InstanceKind, Slot, stripe};
+
+const THREADS: u64 = 8;
+
+/// Additions of each thread.
+const SOME: u64 = 250_000;
+
+/// Additions of each thread where there is time: 100 million in all.
+const MANY: u64 = 12_500_000;
+
+fn is_long() -> bool {
+    std::env::var_os("TACHO_LONG").is_some()
+}
+
+/// Runs the threads, and `check` again and again until they have ended.
+fn run(additions: u64, update: impl Fn(u64) + Sync, mut check: impl FnMut()) {
+    let running = AtomicU64::new(THREADS);
+    std::thread::scope(|threads| {
+        for thread in 0..THREADS {
+            let (running, update) = (&running, &update);
+            threads.spawn(move || {
+                (0..additions).for_each(|_| update(thread));
+                running.fetch_sub(1, Ordering::Release);
+            });
+        }
+        while running.load(Ordering::Acquire) > 0 {
+            check();
+        }
+    });
+    check();
+}
+
+#[test]
+fn pairs_are_whole_at_every_look() {
+    pairs(SOME);
+}
+
+#[test]
+fn long_pairs_are_whole_at_every_look() {
+    if is_long() {
+        pairs(MANY);
+    }
+}
+
+fn pairs(additions: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = publish(folder.path(), InstanceKind::Multiple);
+    let slot = set.create_instance("a", 0).expect("an instance");
+    let line = slot.line(TIMER).expect("a cell");
+    let mut reader = open(folder.path()).expect("a reader");
+    let (mut last, mut looks) = (0, 0_u64);
+    // So much that the sum passes the ends of its short word: 700 * 2^30 is 2^39.
+    let value = 700 << 30;
+    run(
+        additions,
+        |_| Pair::<16, 48>::new(&line[..]).add(value),
+        || {
+            let Some(reading) = look(&mut reader)[0].values[TIMER] else { return };
+            let count = reading.base.expect("a count");
+            assert_eq!(reading.value, count.wrapping_mul(value) / 100, "of {count}");
+            assert!(count >= last, "{count} after {last}");
+            (last, looks) = (count, looks + 1);
+        },
+    );
+    assert_eq!(last, THREADS * additions);
+    assert!(looks > 10, "{looks} looks");
+}
+
+/// As an update of a striped counter is made.
+fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
+    let stripes = lines.len() / 2;
+    match stripe::number() as usize {
+        own if own < stripes => {
+            let word = &lines[own][0];
+            word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        _ => {
+            let place = stripes + stripe::shared_place() as usize % stripes;
+            lines[place][0].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    debug_assert!(!slot.has_ended());
+}
+
+#[test]
+fn striped_additions_are_all_there() {
+    striped(SOME);
+}
+
+#[test]
+fn long_striped_additions_are_all_there() {
+    if is_long() {
+        striped(MANY);
+    }
+}
+
+fn striped(additions: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = publish(folder.path(), InstanceKind::Multiple);
+    let slot = set.create_instance("a", 0).expect("an instance");
+    let lines = slot.lines(STRIPED).expect("a cell");
+    let mut reader = open(folder.path()).expect("a reader");
+    let mut last = 0;
+    run(
+        additions,
+        |_| add(&slot, &lines),
+        || {
+            let value = look(&mut reader)[0].value(STRIPED);
+            assert!(value >= last, "{value} after {last}");
+            last = value;
+        },
+    );
+    assert_eq!(last, THREADS * additions);
+}
+
+/// Lets the writer end also when a check fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Slots change hands under the reader: no row mixes two instances.
+#[test]
+fn rows_are_of_one_instance() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = publish(folder.path(), InstanceKind::Multiple);
+    let mut reader = open(folder.path()).expect("a reader");
+    let stop = AtomicBool::new(false);
+    let rows = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let (mut id, mut last) = (0_u32, std::collections::VecDeque::new());
+            while !stop.load(Ordering::Relaxed) {
+                id = id.wrapping_add(1);
+                let name = format!("{id} ").repeat(1 + id as usize % 60);
+                let slot = set.create_instance(&name, id).expect("an instance");
+                slot.line(PLAIN).expect("a cell")[0].store(u64::from(id), Ordering::Relaxed);
+                last.push_back(slot);
+                if last.len() > 5 {
+                    last.pop_front();
+                }
+            }
+        });
+        let _stop = Stop(&stop);
+        let mut rows = 0;
+        while rows < 20_000 {
+            for seen in look(&mut reader) {
+                assert!(seen.name.starts_with(&format!("{} ", seen.id)), "{seen:?}");
+                // 0: not set yet.
+                assert!([0, u64::from(seen.id)].contains(&seen.value(PLAIN)), "{seen:?}");
+                rows += 1;
+            }
+        }
+        rows
+    });
+    assert!(rows >= 20_000);
+}
+
+/// A new instance in a slot that another had: its value is set between creating and the first look.
+#[test]
+fn a_history_never_counts_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
+    let mut reader = open(folder.path()).expect("a reader");
+    let (stop, ended) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let slot = set.create_instance("visit", 0).expect("an instance");
+                slot.line(PLAIN).expect("a cell")[0].fetch_add(1, Ordering::Relaxed);
+                slot.end();
+                ended.fetch_add(1, Ordering::Release);
+            }
+        });
+        let _stop = Stop(&stop);
+        let (mut last, mut whole) = (0, 0);
+        for _ in 0..50_000 {
+            let least = ended.load(Ordering::Acquire);
+            let mut sum = 0;
+            let holds = reader.read(|instance| {
+                let value = instance.value(PLAIN).map_or(0, |reading| reading.value);
+                if instance.is_whole() {
+                    sum += value;
+                }
+            });
+            if holds == Ok(true) {
+                assert!(sum >= least && sum >= last, "{sum} after {last}, of {least}");
+                (last, whole) = (sum, whole + 1);
+            }
+        }
+        assert!(whole > 0);
+    });
+}

@@ -1,0 +1,246 @@
+//! The command over counter sets that a program publishes: this test is the program.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use tachograph_publish::{Average, Counter, CounterSet, Gauge, Publisher, Timer};
+use tempfile::TempDir;
+
+/// What the shop did.
+#[derive(CounterSet)]
+#[counter_set(name = "Tacho Test Shop")]
+struct Shop {
+    /// Requests that were answered.
+    #[counter(name = "Requests/sec")]
+    requests: Counter,
+    /// Orders that are not paid yet.
+    #[counter(name = "Open Orders")]
+    open: Gauge,
+    /// How long a request takes.
+    #[counter(name = "Avg. sec/Request", base = "Requests Base")]
+    time: Timer,
+}
+
+/// Carts, and what is in them.
+#[derive(CounterSet)]
+#[counter_set(name = "Tacho Test Carts", instances = "multiple_aggregate")]
+struct Carts {
+    /// Things in the cart.
+    #[counter(name = "Things", aggregate = "sum")]
+    things: Gauge,
+    /// Bytes of a reply.
+    #[counter(name = "Avg. Bytes/Reply", base = "Replies Base")]
+    bytes: Average,
+}
+
+/// A runtime folder, with a place for logs.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a temporary folder"))
+    }
+
+    fn runtime(&self) -> PathBuf {
+        self.0.path().join("run")
+    }
+
+    fn publisher(&self) -> Publisher {
+        Publisher::new().folder(self.runtime())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("TACHO_RUNTIME_DIR", self.runtime())
+            .env("TACHO_MANIFEST_DIR", self.0.path().join("manifests"))
+            .env("TACHO_MMV_DIR", "")
+            .env_remove("XDG_RUNTIME_DIR")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the command starts")
+    }
+
+    /// What is printed by a command that must succeed.
+    #[track_caller]
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// What a command complains of.
+    fn complains(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.run(arguments);
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    }
+}
+
+/// This program's name as the kernel knows it.
+fn program() -> String {
+    std::fs::read_to_string("/proc/self/comm").expect("the name").trim().to_owned()
+}
+
+#[test]
+fn sets_of_programs_are_listed_by_themselves() {
+    let folder = Folder::new();
+    assert!(!folder.prints(&["list"]).contains("published by programs"));
+    let shop = folder.publisher().start::<Shop>().expect("the set");
+    let carts = folder.publisher().start_set::<Carts>().expect("the set");
+    let _cart = carts.instance("checkout").expect("an instance");
+    let listed = folder.prints(&["list"]);
+    let (machine, programs) = listed.split_once("\n\npublished by programs").expect("two lists");
+    assert!(!machine.contains("Tacho Test"), "{machine}");
+    let rows: Vec<_> = programs.lines().skip(1).collect();
+    assert!(rows[0].starts_with("Tacho Test Carts  ") && rows[0].ends_with("  Carts, and what is in them."));
+    assert!(rows[1].starts_with("Tacho Test Shop  ") && rows[1].ends_with("  What the shop did."), "{rows:?}");
+    let words: Vec<_> = rows[1].split_whitespace().collect();
+    assert_eq!(words[3..5], ["yes", "3"]);
+    drop(shop);
+    assert!(!folder.prints(&["list"]).contains("Tacho Test Shop"), "it has ended");
+}
+
+#[test]
+fn who_publishes_a_set() {
+    let folder = Folder::new();
+    let _shop = folder.publisher().label("till 7").start::<Shop>().expect("the set");
+    let text = folder.prints(&["list", "tacho test shop"]);
+    let process = std::process::id();
+    let line = format!("  published by: {} (process {process}, uid ", program());
+    assert!(text.contains(&line) && text.contains(", 1 instance\n"), "{text}");
+    assert!(text.contains("\n  instances: till 7\n"), "{text}");
+    let json: Value =
+        serde_json::from_str(&folder.prints(&["list", "-f", "json", "Tacho Test Shop"])).expect("JSON");
+    let publisher = &json[0]["publishers"][0];
+    assert_eq!(publisher["process"], u64::from(process));
+    assert_eq!((publisher["program"].as_str(), publisher["instance_count"].as_u64()), (Some(&*program()), Some(1)));
+    assert!(publisher["since"].as_str().is_some_and(|since| since.len() > 19), "{json}");
+    let memory: Value = serde_json::from_str(&folder.prints(&["list", "-f", "json", "Memory"])).expect("JSON");
+    assert!(memory[0].get("publishers").is_none());
+}
+
+#[test]
+fn a_path_without_instance_means_all_processes() {
+    let folder = Folder::new();
+    let shop = folder.publisher().start::<Shop>().expect("the set");
+    shop.open.set(42);
+    let arguments = ["query", r"\Tacho Test Shop\Open Orders", "-sc", "1", "-si", "0.05", "-f", "csv"];
+    let text = folder.prints(&arguments);
+    let mut lines = text.lines();
+    let header = lines.next().expect("a header");
+    assert!(header.ends_with(&format!(r"\Tacho Test Shop({})\Open Orders{}", program(), '"')), "{header}");
+    assert!(lines.next().is_some_and(|line| line.ends_with(",\"42\"")), "{text}");
+    // The same with the machine's name, and for all counters.
+    let text = folder.prints(&["query", r"\\localhost\Tacho Test Shop\*", "-sc", "1", "-si", "0.05", "-f", "csv"]);
+    assert_eq!(text.lines().next().map(|line| line.matches(',').count()), Some(3), "{text}");
+    let other = folder.publisher().start::<Shop>().expect("the set, again");
+    other.open.set(7);
+    let text = folder.prints(&arguments);
+    assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(",\"42\",\"7\"")), "{text}");
+    assert!(text.contains(&format!("({}#1)", program())), "{text}");
+}
+
+#[test]
+fn recorded_and_counted() {
+    let folder = Folder::new();
+    let shop = folder.publisher().start::<Shop>().expect("the set");
+    let carts = folder.publisher().start_set::<Carts>().expect("the set");
+    let [first, second] = ["a", "b"].map(|name| carts.instance(name).expect("an instance"));
+    first.things.set(3);
+    second.things.set(4);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                shop.requests.add(1);
+                shop.time.record(Duration::from_millis(2));
+                first.bytes.add(100);
+                second.bytes.add(300);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let paths = [r"\Tacho Test Shop\*", r"\Tacho Test Carts(*)\*"];
+        let output =
+            folder.run(&["record", paths[0], paths[1], "-si", "0.1", "-sc", "6", "-o", "shop.blg"]);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    });
+    let rows: Value = serde_json::from_str(&folder.prints(&["stats", "-f", "json", "shop.blg"])).expect("JSON");
+    let average = |path: &str| {
+        let rows = rows.as_array().expect("rows");
+        let row = rows.iter().find(|row| row["path"].as_str().is_some_and(|full| full.ends_with(path)));
+        row.unwrap_or_else(|| panic!("no {path} in {rows:#?}"))["average"].as_f64().expect("a number")
+    };
+    let program = program();
+    assert!(average(&format!(r"Shop({program})\Requests/sec")) > 10.0);
+    let time = average(&format!(r"Shop({program})\Avg. sec/Request"));
+    assert!((time - 0.002).abs() < 1e-9, "{time}");
+    assert_eq!(average(r"Carts(_Total)\Things"), 7.0);
+    assert_eq!(average(r"Carts(a)\Avg. Bytes/Reply"), 100.0);
+    // The mean of all replies, not of the means.
+    let total = average(r"Carts(_Total)\Avg. Bytes/Reply");
+    assert!((total - 200.0).abs() < 20.0, "{total}");
+}
+
+#[test]
+fn what_is_refused_is_said_once() {
+    let folder = Folder::new();
+    let shop = folder.publisher().start::<Shop>().expect("the set");
+    shop.open.set(1);
+    symlink("/etc/passwd", folder.runtime().join("planted.tacho")).expect("a link");
+    let (status, told) = folder.complains(&["list"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(told.matches("planted.tacho: a link, not a file").count(), 1, "{told}");
+    // It concerns nothing that is asked for here.
+    let query = ["query", r"\Tacho Test Shop\Open Orders", "-sc", "1", "-si", "0.05"];
+    assert_eq!(folder.complains(&query), (Some(0), String::new()));
+    assert_eq!(folder.complains(&["list", "Memory"]), (Some(0), String::new()));
+    // Where something is missing, it may be the cause.
+    let (status, told) = folder.complains(&["query", r"\Tacho Test Till\Open Orders", "-sc", "1"]);
+    assert!(status == Some(2) && told.contains("planted.tacho: ") && told.contains("'Tacho Test Shop'"), "{told}");
+    let (status, told) = folder.complains(&["list", "Tacho Test Till"]);
+    assert!(status == Some(2) && told.contains("planted.tacho: "), "{told}");
+}
+
+/// A set of the machine's name.
+#[derive(CounterSet)]
+#[counter_set(name = "Memory", guid = "{00000000-0000-0000-0000-00000000abcd}")]
+struct Memory {
+    /// Nobody's.
+    #[counter(name = "Available Bytes")]
+    bytes: Gauge,
+}
+
+#[test]
+fn nobody_takes_a_name_of_the_machine() {
+    let folder = Folder::new();
+    let memory = folder.publisher().start::<Memory>().expect("the set");
+    memory.bytes.set(1);
+    let (status, told) = folder.complains(&["query", r"\Memory\Available Bytes", "-sc", "1", "-si", "0.05"]);
+    assert_eq!(status, Some(0));
+    assert!(told.contains("the counter set 'Memory' of ") && told.lines().count() == 1, "{told}");
+    let text = folder.prints(&["query", r"\Memory\Available Bytes", "-sc", "1", "-si", "0.05", "-f", "csv"]);
+    assert!(!text.ends_with(",\"1\"\n") && !text.contains('('), "{text}");
+}
+
+#[test]
+fn a_link_is_no_runtime_folder() {
+    let folder = Folder::new();
+    let elsewhere = TempDir::new().expect("a folder");
+    let _shop = Publisher::new().folder(elsewhere.path()).start::<Shop>().expect("the set");
+    symlink(elsewhere.path(), folder.runtime()).expect("a link");
+    let (status, told) = folder.complains(&["list"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(told.lines().filter(|line| line.contains("/run: ")).count(), 1, "{told}");
+    assert!(!folder.prints(&["list"]).contains("Tacho Test Shop"));
+}
