@@ -173,6 +173,7 @@ fn registration(set: &RegisteredSet) -> CounterSetInfo {
         instances_help: "".into(),
         instance_type: set.instance_type,
         detail_level: set.detail_level,
+        is_per_process: false,
         counters: counters.collect(),
     }
 }

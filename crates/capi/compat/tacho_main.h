@@ -89,7 +89,6 @@ struct tacho_compat_program<void> {
 };
 }
 #define TACHO_COMPAT_RUN(call, ...) (tacho_compat_program<__typeof__(call)>::run(__VA_ARGS__))
-#define TACHO_COMPAT_RUN_0 TACHO_COMPAT_RUN(tacho_compat_wmain(), tacho_compat_wmain)
 #define TACHO_COMPAT_RUN_2 \
     TACHO_COMPAT_RUN(tacho_compat_wmain(0, (WCHAR **)0), tacho_compat_wmain, tacho_count, tacho_wide)
 #define TACHO_COMPAT_RUN_3                                                                            \
@@ -124,7 +123,14 @@ struct tacho_compat_program<void> {
     }                                                                                        \
     __typeof__(call) tacho_compat_wmain(__VA_ARGS__)
 
+#ifdef __cplusplus
+/* The program's function is main itself, which may end without a return. */
+#define TACHO_COMPAT_WMAIN_1(...)        \
+    tacho_compat_declared(__VA_ARGS__);  \
+    int main(__VA_ARGS__)
+#else
 #define TACHO_COMPAT_WMAIN_1(...) TACHO_COMPAT_WMAIN(TACHO_COMPAT_RUN_0, tacho_compat_wmain(), __VA_ARGS__)
+#endif
 #define TACHO_COMPAT_WMAIN_2(...) \
     TACHO_COMPAT_WMAIN(TACHO_COMPAT_RUN_2, tacho_compat_wmain(0, (WCHAR **)0), __VA_ARGS__)
 #define TACHO_COMPAT_WMAIN_3(...) \

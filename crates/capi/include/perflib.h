@@ -317,7 +317,10 @@ ULONG WINAPI PerfDecrementULongCounterValue(HANDLE Provider, PPERF_COUNTERSET_IN
 ULONG WINAPI PerfDecrementULongLongCounterValue(HANDLE Provider, PPERF_COUNTERSET_INSTANCE Instance,
                                                 ULONG CounterId, ULONGLONG Value);
 
-/* Where a counter by reference has its value; it is read at each collection, so it has to stay there. Null: none. */
+/*
+ * Where a counter by reference has its value: 8 bytes for a type of 64 bits, else 4. It is read at each collection, so it has
+ * to stay there until PerfDeleteInstance or PerfStopProvider returns.
+ */
 ULONG WINAPI PerfSetCounterRefValue(HANDLE Provider, PPERF_COUNTERSET_INSTANCE Instance, ULONG CounterId,
                                     PVOID Address);
 

@@ -203,7 +203,8 @@ impl Sources {
             };
             mmv::providers(&self.mmv.folders, &is_taken)
         };
-        self.mmv_notices = found.problems.iter().map(|problem| Notice::new(None, problem.to_string())).collect();
+        self.mmv_notices =
+            found.problems.iter().map(|problem| Notice::new(None, problem.to_string())).collect();
         if found.more_problems > 0 {
             let text = format!("and {} other problems of MMV files", found.more_problems);
             self.mmv_notices.push(Notice::new(None, text));
@@ -213,7 +214,12 @@ impl Sources {
         }
     }
 
-    fn add_provider(&mut self, registry: &mut Registry, before: Option<&Registry>, provider: Box<dyn Provider>) {
+    fn add_provider(
+        &mut self,
+        registry: &mut Registry,
+        before: Option<&Registry>,
+        provider: Box<dyn Provider>,
+    ) {
         let info = Arc::clone(provider.info());
         if before.is_some_and(|before| registry.share(before, &info)) {
             return;

@@ -84,22 +84,23 @@ fn in_set(
     let mut is_wild = false;
     if let Some(name) = &mut instance {
         is_wild = !Pattern::new(name.as_str()).is_literal();
-        let parts = source.parts(set);
         let first = first_of(name);
-        let is_there = |parts: &[Part], name: &InstanceName| has_instance(parts, counter, name);
-        match parts {
-            Ok(parts) => {
-                // `x#0` is the first `x`, unless an instance is named so.
-                if let Some(first) = first.filter(|_| !has_label(&parts, name.as_str())) {
-                    *name = first;
+        // What may be missing need not be looked for.
+        if missing == MissingInstance::Refused || first.is_some() {
+            match source.parts(set) {
+                Ok(parts) => {
+                    // `x#0` is the first `x`, unless an instance is named so.
+                    if let Some(first) = first.filter(|_| !has_label(&parts, name.as_str())) {
+                        *name = first;
+                    }
+                    if missing == MissingInstance::Refused && !has_instance(&parts, counter, name) {
+                        return Err(PdhStatus::NO_INSTANCE);
+                    }
                 }
-                if missing == MissingInstance::Refused && !is_there(&parts, name) {
-                    return Err(PdhStatus::NO_INSTANCE);
-                }
+                // A provider that fails now may answer later.
+                Err(_) if missing == MissingInstance::Allowed => {}
+                Err(status) => return Err(status),
             }
-            // A provider that fails now may answer later.
-            Err(_) if missing == MissingInstance::Allowed => {}
-            Err(status) => return Err(status),
         }
     }
     let own = CounterPath {

@@ -52,8 +52,7 @@ fn publish(folder: &Path, process: u32, kind: &str) -> Vec<(SetFile, Vec<Slot>)>
 /// A set of rates, or of timers with their bases.
 fn describe(process: u32, number: u32, kind: &str) -> Description {
     let guid = Guid::from_u128(u128::from(1 + process * SETS_OF_A_PROCESS + number));
-    let mut description =
-        Description::new(format!("Bench {process} {number}"), guid, InstanceKind::Multiple);
+    let mut description = Description::new(format!("Bench {process} {number}"), guid, InstanceKind::Multiple);
     for id in 1..=COUNTERS {
         if kind == "plain" {
             let counter = CounterDescription::new(id, format!("Counter {id}"), CounterType::BULK_COUNT.0);

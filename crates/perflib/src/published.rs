@@ -22,6 +22,7 @@ mod aggregate;
 mod catalog;
 mod control;
 mod describe;
+mod file;
 mod group;
 mod keys;
 mod member;
@@ -29,6 +30,7 @@ mod names;
 mod notice;
 mod set;
 mod source;
+mod total;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,11 +45,11 @@ use group::GroupKey;
 use member::Member;
 
 pub use catalog::MAX_FILES;
+pub use file::{MAX_INSTANCES, MAX_VALUES};
 pub(crate) use group::Group;
 pub(crate) use notice::publishers_of;
 pub use notice::{Notice, Publisher};
 pub(crate) use set::PublishedSet;
-pub use set::{MAX_INSTANCES, MAX_VALUES};
 
 /// The published counter sets of some folders, and the registered ones that nobody publishes now.
 ///

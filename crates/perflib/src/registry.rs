@@ -100,7 +100,8 @@ impl Registry {
     pub fn share(&mut self, before: &Self, info: &CounterSetInfo) -> bool {
         let is_it = |entry: &&Arc<Entry>| entry.published.is_none() && *entry.info == *info;
         let Some(entry) = before.entries.iter().find(is_it) else { return false };
-        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name)) {
+        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
+        {
             return false;
         }
         self.entries.push(Arc::clone(entry));

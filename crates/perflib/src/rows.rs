@@ -33,7 +33,10 @@ pub struct Rows {
     shared: Vec<u32>,
     filters: Vec<InstanceFilter>,
     at: Moments,
+    /// The instances; beyond `count` those of the collection before, so that one that comes again need not be touched.
     instances: Vec<Arc<InstanceKey>>,
+    /// How many rows there are.
+    count: usize,
     values: Vec<RawValue>,
     troubles: Vec<Trouble>,
 }
@@ -84,6 +87,7 @@ impl Rows {
             filters: Vec::new(),
             at: Moments::default(),
             instances: Vec::new(),
+            count: 0,
             values: Vec::new(),
             troubles: Vec::new(),
         }
@@ -149,6 +153,7 @@ impl Rows {
             filters: self.filters.clone(),
             at: self.at,
             instances: Vec::new(),
+            count: 0,
             values: Vec::new(),
             troubles: Vec::new(),
         }
@@ -165,7 +170,8 @@ impl Rows {
     /// Takes all rows out, keeping the buffers, and sets the moment of those that come.
     pub fn clear(&mut self, at: Moments) {
         self.at = at;
-        self.instances.clear();
+        self.instances.truncate(self.count);
+        self.count = 0;
         self.values.clear();
         self.troubles.clear();
     }
@@ -205,16 +211,35 @@ impl Rows {
     /// Adds a row. Its values are "not valid" until they are set.
     pub fn push(&mut self, instance: &Arc<InstanceKey>) -> Row<'_> {
         let start = self.values.len();
-        self.instances.push(Arc::clone(instance));
+        self.push_instance(instance);
         self.values.resize(start + self.seconds.len(), RawValue::error(Status::CSTATUS_INVALID_DATA));
         Row { rows: self, start }
     }
 
-    /// Adds a row with the raw value of each column, which `value` gives for the place of the column's counter in the
-    /// registration.
-    pub(crate) fn push_with(&mut self, instance: &Arc<InstanceKey>, value: impl FnMut(usize) -> RawValue) {
-        self.instances.push(Arc::clone(instance));
-        self.values.extend(self.positions.iter().copied().map(value));
+    #[inline]
+    fn push_instance(&mut self, instance: &Arc<InstanceKey>) {
+        match self.instances.get_mut(self.count) {
+            Some(known) if Arc::ptr_eq(known, instance) => {}
+            Some(known) => *known = Arc::clone(instance),
+            None => self.instances.push(Arc::clone(instance)),
+        }
+        self.count += 1;
+    }
+
+    /// Adds a row with the raw value of each column: `fill` gets the place of the column's counter in the registration, and
+    /// a value that says "not valid".
+    #[inline]
+    pub(crate) fn push_with(
+        &mut self,
+        instance: &Arc<InstanceKey>,
+        mut fill: impl FnMut(usize, &mut RawValue),
+    ) {
+        self.push_instance(instance);
+        let start = self.values.len();
+        self.values.resize(start + self.positions.len(), RawValue::error(Status::CSTATUS_INVALID_DATA));
+        for (value, &position) in self.values[start..].iter_mut().zip(&self.positions) {
+            fill(position, value);
+        }
     }
 
     /// By column: the place of its counter in the registration.
@@ -244,20 +269,20 @@ impl Rows {
     ///
     /// When there is no such row.
     pub fn row_mut(&mut self, place: usize) -> Row<'_> {
-        assert!(place < self.instances.len(), "row {place} of {}", self.instances.len());
+        assert!(place < self.count, "row {place} of {}", self.count);
         let start = place * self.seconds.len();
         Row { rows: self, start }
     }
 
     /// Takes the rows from this place on out again.
     pub fn truncate(&mut self, rows: usize) {
-        self.instances.truncate(rows);
+        self.count = self.count.min(rows);
         self.values.truncate(rows * self.seconds.len());
     }
 
     /// The instances, in the provider's order.
     pub fn instances(&self) -> &[Arc<InstanceKey>] {
-        &self.instances
+        &self.instances[..self.count]
     }
 
     /// How many columns there are.

@@ -194,6 +194,7 @@ impl Provider {
     /// The set is not registered, or has no such instance.
     pub fn delete_instance(&self, set: Guid, name: &str, id: u32) -> Result<(), PublishError> {
         let set = self.set(set)?;
+        set.file.check_process()?;
         let removed = lock(&set.instances).remove(&(name.to_owned(), id));
         let instance = removed.ok_or_else(|| PublishError::UnknownInstance(name.to_owned(), id))?;
         instance.end();

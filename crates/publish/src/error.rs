@@ -35,6 +35,8 @@ pub enum PublishError {
     NotByReference(u32),
     /// The fields of this type do not fit its description. What `#[derive(CounterSet)]` makes does.
     Mismatch(&'static str),
+    /// The process is a forked child of the one that published the set: it can update instances, but neither add nor end any.
+    ForkedChild,
     /// The provider was stopped, or the instance was deleted.
     Stopped,
 }
@@ -46,7 +48,7 @@ impl PublishError {
     /// | --- | --- | --- |
     /// | 3 | `ERROR_PATH_NOT_FOUND` | there is no runtime folder |
     /// | 5 | `ERROR_ACCESS_DENIED` | the folder does not admit the application, or is not fit |
-    /// | 6 | `ERROR_INVALID_HANDLE` | the provider was stopped |
+    /// | 6 | `ERROR_INVALID_HANDLE` | the provider was stopped, or belongs to the parent process |
     /// | 8 | `ERROR_NOT_ENOUGH_MEMORY` | the set is full |
     /// | 14 | `ERROR_OUTOFMEMORY` | the folder is full |
     /// | 29 | `ERROR_WRITE_FAULT` | another error of the operating system |
@@ -62,7 +64,7 @@ impl PublishError {
             Self::NoCounters(_) | Self::NotPlain(_) | Self::NotByReference(_) | Self::Mismatch(_) => 87,
             Self::SetExists(_) => 183,
             Self::UnknownSet(_) | Self::UnknownInstance(..) | Self::UnknownCounter(_) => 1168,
-            Self::Stopped => 6,
+            Self::ForkedChild | Self::Stopped => 6,
         }
     }
 
@@ -96,7 +98,7 @@ fn write_code(error: &WriteError) -> u32 {
         WriteError::Io(_, _, error) => io_code(error),
         WriteError::InstanceExists(..) | WriteError::SecondInstance => 183,
         WriteError::Full(_) => 8,
-        WriteError::Stopped => 6,
+        WriteError::ForkedChild | WriteError::Stopped => 6,
         _ => 87,
     }
 }
@@ -161,6 +163,9 @@ impl fmt::Display for PublishError {
                 write!(f, "counter {id} is not by reference: its description needs that attribute (1)")?;
             }
             Self::Mismatch(name) => write!(f, "the fields of {name} do not fit its description")?,
+            Self::ForkedChild => f.write_str(
+                "the set belongs to the process that this one was forked from: start a set here for more instances",
+            )?,
             Self::Stopped => f.write_str("the provider was stopped, or the instance was deleted")?,
         }
         match self.io().and_then(way_out) {

@@ -70,6 +70,7 @@ fn bind<S: CounterSet>(slot: &Slot) -> Result<S, PublishError> {
 /// process ends.
 pub struct Published<S> {
     values: S,
+    _slot: Slot,
     running: Running,
 }
 
@@ -105,8 +106,7 @@ impl<S: SingleInstance> Published<S> {
         let slot = running.file.create_instance("", 0)?;
         let values = bind(&slot)?;
         running.file.go_live()?;
-        // The slot itself may go: the fields keep it.
-        Ok(Self { values, running })
+        Ok(Self { values, _slot: slot, running })
     }
 
     /// Whether readers can see it: not so where [`Publisher::start_or_unpublished`] had to report an error.

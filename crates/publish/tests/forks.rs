@@ -101,16 +101,25 @@ fn a_child_does_not_take_the_set_away() {
     let mut description = Description::new("Forked", set, InstanceKind::Multiple);
     description.counters.push(CounterDescription::new(1, "One", 0x0001_0000));
     provider.register(description).expect("registered");
+    let one = provider.create_instance(set, "one", 0).expect("room");
     let before = seen::everything(folder.path());
     assert_eq!(before.len(), 3, "two files and a socket");
     let (mut forking, mut provider) = (Some(forking), Some(provider));
     let ended = in_child(|| {
         drop(forking.take());
+        assert_eq!(
+            provider.as_ref().and_then(|p| p.create_instance(set, "two", 0).err()).map(|e| e.code()),
+            Some(6)
+        );
+        one.add(1, 1).expect("a counter");
         drop(provider.take());
     });
     assert!(ended, "nor does it hang in what it drops");
     assert_eq!(seen::everything(folder.path()), before);
     assert_eq!(seen::sets(folder.path()).len(), 2);
+    for mut set in seen::sets(folder.path()) {
+        assert_eq!(seen::rows(&mut set).len(), 1, "its instance is still there");
+    }
     drop((forking, provider));
     assert_eq!(seen::everything(folder.path()), [""; 0]);
 }

@@ -19,6 +19,8 @@ const OF_THE_MACHINE: &str = "/run/tachograph";
 pub(crate) const FILE: &str = ".tacho";
 pub(crate) const SOCKET: &str = ".sock";
 pub(crate) const UNREADY: &str = ".new";
+/// Of folders in which sockets are made before they have their mode.
+pub(crate) const UNREADY_SOCKET: &str = ".sock-new";
 
 /// How long a file may be without a lock, or a socket without a file, before it counts as left behind: between making
 /// and locking it there is a moment.
@@ -165,6 +167,11 @@ impl Folder {
                 let is_left = || self.open_file(&name).is_ok_and(|file| file.try_lock_shared().is_ok());
                 if is_old() && is_left() {
                     let _ = std::fs::remove_file(entry.path());
+                }
+            } else if name.ends_with(UNREADY_SOCKET) {
+                // Only an empty folder, and not what a link of this name leads to.
+                if is_old() {
+                    let _ = std::fs::remove_dir(entry.path());
                 }
             } else if let Some(stem) = name.strip_suffix(SOCKET) {
                 let file = self.by_descriptor().join(format!("{stem}{FILE}"));

@@ -90,6 +90,8 @@ pub enum WriteError {
     InstanceExists(String, u32),
     /// A single-instance set has its instance.
     SecondInstance,
+    /// The process was forked from the one that made the set: it can update instances, but neither add nor end any.
+    ForkedChild,
     /// The set was stopped.
     Stopped,
     /// All slots are in use.
@@ -121,6 +123,9 @@ impl fmt::Display for WriteError {
             }
             Self::InstanceExists(name, id) => write!(f, "there is an instance '{name}' with id {id}"),
             Self::SecondInstance => f.write_str("a single-instance set has one instance only"),
+            Self::ForkedChild => f.write_str(
+                "the set belongs to the process that this one was forked from: start a set here for more instances",
+            ),
             Self::Stopped => f.write_str("the counter set was stopped"),
             Self::Full(capacity) => {
                 write!(f, "the counter set is full: it was made for {capacity} instances")

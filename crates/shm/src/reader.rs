@@ -52,6 +52,8 @@ struct Cell {
     at: usize,
     lines: usize,
     needs_mark: bool,
+    /// Whether its value is the first word, without more.
+    is_word: bool,
 }
 
 /// The value of a counter, as a raw data block holds it.
@@ -103,7 +105,8 @@ impl SetReader {
         let cell = |counter: &CounterDescription| {
             let lines = counter.lines();
             let needs_mark = counter.attributes & CounterDescription::BY_REFERENCE != 0;
-            let cell = Cell { kind: counter.cell, at, lines, needs_mark };
+            let is_word = counter.cell == CellKind::Plain && lines == 1 && !needs_mark;
+            let cell = Cell { kind: counter.cell, at, lines, needs_mark, is_word };
             at += lines * LINE;
             cell
         };
@@ -289,6 +292,15 @@ impl Instance<'_> {
     #[inline]
     pub fn value(&self, counter: usize) -> Option<Reading> {
         let cell = self.reader.cells.get(counter)?;
+        // Nearly all counters: one word, which is always there.
+        if cell.is_word {
+            let word = self.slot.get(cell.at)?;
+            return Some(Reading { value: word.load(Ordering::Relaxed), base: None });
+        }
+        self.value_of(cell)
+    }
+
+    fn value_of(&self, cell: &Cell) -> Option<Reading> {
         let words = self.slot.get(cell.at..cell.at + cell.lines * LINE)?;
         match cell.kind {
             CellKind::None => None,

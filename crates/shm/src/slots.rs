@@ -64,6 +64,11 @@ impl Slot {
         self.0.set.end(&self.0);
     }
 
+    /// Whether this process added it, and not one that it was forked from.
+    pub fn is_of_this_process(&self) -> bool {
+        self.0.set.is_of_this_process()
+    }
+
     /// Whether it was ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended.load(Ordering::Relaxed)

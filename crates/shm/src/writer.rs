@@ -68,6 +68,9 @@ pub(crate) struct Inner {
     slot_bytes: usize,
     capacity: u32,
     unique: u64,
+    /// The process that made the set. A forked child has the same memory, but only a copy of what is known of its slots:
+    /// it can update cells, but neither add nor end instances.
+    process: u32,
     /// By counter: its first line in a slot, and how many lines it has.
     pub(crate) cells: Vec<(u32, u32)>,
     places: Mutex<Places>,
@@ -79,8 +82,6 @@ struct Published {
     file: File,
     folder: Folder,
     name: String,
-    /// The process that made it; a forked child is another.
-    process: u32,
     is_ready: AtomicBool,
 }
 
@@ -122,7 +123,7 @@ impl SetFile {
         };
         let mapping = make(file.file())?;
         let file = file.keep();
-        let published = Published { file, folder, name, process, is_ready: AtomicBool::new(false) };
+        let published = Published { file, folder, name, is_ready: AtomicBool::new(false) };
         Self::fill(plan, mapping, Some(published), unique, options.has_control)
     }
 
@@ -176,6 +177,7 @@ impl SetFile {
             slot_bytes,
             capacity,
             unique,
+            process: std::process::id(),
             cells,
             places: Mutex::default(),
         };
@@ -239,6 +241,7 @@ impl SetFile {
     pub fn create_instance(&self, name: &str, id: u32) -> Result<Slot, WriteError> {
         let inner = &self.0.0;
         check_name(name, inner.description.instances)?;
+        self.check_process()?;
         let mut places = inner.places();
         if places.is_stopped {
             return Err(WriteError::Stopped);
@@ -264,6 +267,15 @@ impl SetFile {
         Ok(Slot::new(owner))
     }
 
+    /// Whether this process made the set; an error in a process that was forked from it.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::ForkedChild`].
+    pub fn check_process(&self) -> Result<(), WriteError> {
+        if self.0.0.is_of_this_process() { Ok(()) } else { Err(WriteError::ForkedChild) }
+    }
+
     /// Ends the set: its file is removed. What was made of it can still be used, and nobody sees it.
     pub fn stop(&self) {
         self.0.0.stop();
@@ -271,6 +283,11 @@ impl SetFile {
 }
 
 impl Inner {
+    /// To be asked before the lock of the places: a thread that a forked child does not have may hold that.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
     fn places(&self) -> MutexGuard<'_, Places> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -345,6 +362,9 @@ impl Inner {
 
     /// Ends an instance, once.
     pub(crate) fn end(&self, owner: &SlotOwner) {
+        if !self.is_of_this_process() {
+            return;
+        }
         let mut places = self.places();
         if owner.has_ended.swap(true, Ordering::Relaxed) {
             return;
@@ -411,17 +431,22 @@ impl Inner {
 
     /// Takes back the slots of who does not need them any more.
     pub(crate) fn give_back(&self, owner: &SlotOwner) {
+        if !self.is_of_this_process() {
+            return;
+        }
         self.end(owner);
         self.places().give_back(&owner.places);
     }
 
     fn stop(&self) {
+        if !self.is_of_this_process() {
+            return;
+        }
         let mut places = self.places();
         let is_first = !std::mem::replace(&mut places.is_stopped, true);
         drop(places);
         let Some(published) = &self.published else { return };
-        // A forked child has the same file; it is not the child's to remove.
-        if !is_first || published.process != std::process::id() {
+        if !is_first {
             return;
         }
         self.mapping.words()[header::STATE].store(state::STOPPED, Ordering::Release);

@@ -8,8 +8,8 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
 use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Stop};
-use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_perflib::Registry;
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
 
 use crate::failure::{Failure, say};

@@ -3,9 +3,8 @@
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tachograph_machine::Machine;
 use tachograph_pdh::{Collector, CounterId, DataSource, LogHandle, PdhStatus, Query, Result};
 
 use super::boundary::{Plain, Text};
@@ -212,16 +211,8 @@ impl<C: Character + Plain> Source<C> {
     }
 }
 
-/// The counters that this machine has now, with those that programs publish.
+/// The counters of this machine, with those that programs publish now or later.
 fn of_machine() -> Result<DataSource> {
-    static MACHINE: OnceLock<Machine> = OnceLock::new();
-    let machine = match MACHINE.get() {
-        Some(machine) => machine,
-        None => {
-            // Of two threads that come here at once, one's is kept.
-            let made = Machine::of_this_machine().map_err(|_| PdhStatus::CANNOT_READ_NAME_STRINGS)?;
-            MACHINE.get_or_init(|| made)
-        }
-    };
-    Ok(DataSource::of_machine(machine.refresh()))
+    let machine = crate::perflib::machine::machine().map_err(|_| PdhStatus::CANNOT_READ_NAME_STRINGS)?;
+    Ok(DataSource::of_changing_machine(move || machine.refresh()))
 }

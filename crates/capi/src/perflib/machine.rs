@@ -19,7 +19,12 @@ pub(crate) fn registry() -> Result<Arc<Registry>, Refusal> {
     Ok(machine()?.refresh())
 }
 
-fn machine() -> Result<Arc<Machine>, Refusal> {
+/// The machine, whose sets may change.
+///
+/// # Errors
+///
+/// As [`registry`].
+pub(crate) fn machine() -> Result<Arc<Machine>, Refusal> {
     let mut known = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(machine) = &*known {
         return Ok(Arc::clone(machine));

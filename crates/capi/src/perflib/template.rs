@@ -147,3 +147,88 @@ fn check(description: &Description) -> Result<(), Refusal> {
     info.check_in_words()
         .map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A template of counters with these ids and types.
+    fn template(instances: u32, counters: &[(u32, CounterType)]) -> Vec<u8> {
+        let mut bytes = vec![0x5A; 32];
+        let count = u32::try_from(counters.len()).expect("few");
+        [count, instances].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        for (id, counter_type) in counters {
+            // Id, type, attributes in two halves, size, detail level, scale, offset.
+            for number in [*id, counter_type.0, 0, 0, 0xDEAD_BEEF, 100, (-3_i32).cast_unsigned(), 0xDEAD_BEEF]
+            {
+                bytes.extend(number.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_template_becomes_a_description() {
+        let bytes = template(2, &[(1, CounterType::BULK_COUNT), (2, CounterType::RAWCOUNT)]);
+        assert_eq!(length(&bytes, bytes.len()), Ok(104));
+        let made = description(&bytes).expect("a description");
+        assert_eq!(made.instances, InstanceKind::Multiple);
+        assert_eq!(made.set.to_bytes(), [0x5A; 16]);
+        let counters: Vec<_> = made
+            .counters
+            .iter()
+            .map(|counter| (counter.id, counter.counter_type, counter.default_scale))
+            .collect();
+        assert_eq!(counters, [(1, 0x1041_0500, -3), (2, 0x0001_0000, -3)]);
+    }
+
+    #[test]
+    fn a_base_is_the_next_one_of_its_type() {
+        let counters = [
+            (5, CounterType::AVERAGE_TIMER),
+            (6, CounterType::AVERAGE_BULK),
+            (7, CounterType::LARGE_RAW_FRACTION),
+            (8, CounterType::AVERAGE_BASE),
+            (9, CounterType::LARGE_RAW_BASE),
+        ];
+        let made = description(&template(0, &counters)).expect("a description");
+        let bases: Vec<_> = made.counters.iter().map(|counter| counter.base_id).collect();
+        assert_eq!(bases, [Some(8), Some(8), Some(9), None, None]);
+        let without = description(&template(0, &counters[..3])).expect_err("no base");
+        assert_eq!(without.code, ErrorCode::INVALID_PARAMETER);
+    }
+
+    #[test]
+    fn what_no_template_can_be_is_refused() {
+        let good = template(2, &[(1, CounterType::BULK_COUNT)]);
+        for given in 0..good.len() {
+            assert!(length(&good, given).is_err(), "{given}");
+        }
+        assert!(length(&template(2, &[]), 40).is_err());
+        let mut many = good.clone();
+        many[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(length(&many, usize::MAX).is_err());
+        for (instances, code) in [(1, 87), (3, 87), (22, 50), (u32::MAX, 87)] {
+            let refused =
+                description(&template(instances, &[(1, CounterType::BULK_COUNT)])).expect_err("refused");
+            assert_eq!(refused.code, ErrorCode(code), "{instances}");
+        }
+        let twice = [(1, CounterType::BULK_COUNT), (1, CounterType::RAWCOUNT)];
+        assert!(description(&template(2, &twice)).is_err());
+        let wildcard = [(u32::MAX, CounterType::BULK_COUNT)];
+        assert!(description(&template(2, &wildcard)).is_err());
+    }
+
+    #[test]
+    fn every_bit_of_a_template_may_be_wrong() {
+        let good = template(2, &[(1, CounterType::AVERAGE_BULK), (2, CounterType::AVERAGE_BASE)]);
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            if length(&bytes, good.len()).is_ok() {
+                // Nothing but that it returns: some bits change nothing of what is looked at.
+                let _ = description(&bytes);
+            }
+        }
+    }
+}

@@ -52,10 +52,28 @@ fn a_program_is_built_by_pkg_config_and_runs() {
     let without = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
     assert_eq!(without.status.code(), Some(127), "it is the installed library that ran: {without:?}");
 
+    // A program of Windows, by the line of the page.
+    let mut command = Command::new("g++");
+    command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-DSAMPLES=2", "-DPAUSE=20"]);
+    command.args([source("cpu_perf.cpp"), source("cpu_perf_main.cpp")]);
+    let mut windows = Command::new("pkg-config");
+    windows.args(["--cflags", "--libs", "tachograph-windows"]);
+    windows.env("PKG_CONFIG_PATH", to.join("lib/pkgconfig"));
+    command.args(succeed(&mut windows).split_whitespace()).arg("-o").arg(&program);
+    succeed(&mut command);
+    let printed = succeed(Command::new(&program).env("LD_LIBRARY_PATH", to.join("lib")));
+    assert_eq!(printed.lines().filter(|line| line.starts_with("_Total ")).count(), 2, "{printed}");
+
     succeed(&mut make(&from, &variables, "uninstall"));
-    for file in
-        ["include/perfutil.h", "lib/libtachograph.so", "lib/libtachograph.so.0", "lib/libtachograph.a"]
-    {
+    for file in [
+        "include/perfutil.h",
+        "include/perflib.h",
+        "include/tachograph",
+        "share/man/man3/perflib.3",
+        "lib/libtachograph.so",
+        "lib/libtachograph.so.0",
+        "lib/libtachograph.a",
+    ] {
         assert!(to.join(file).symlink_metadata().is_err(), "{file}");
     }
 }

@@ -31,3 +31,13 @@ fn it_has_every_code_with_its_number() {
         assert!(is_there.iter().any(|text| page.contains(text)), "{name}");
     }
 }
+
+#[test]
+fn it_has_every_code_of_perflib_with_its_number() {
+    let page = page();
+    let codes = crate::perflib::numbers_of("tachograph/errors.h", "ERROR_");
+    // What only results and identifiers' decoders of consumers carry is not returned.
+    for (name, number) in codes.into_iter().filter(|(name, _)| name != "ERROR_INVALID_DATA") {
+        assert!(page.contains(&format!("`{name}` | {number} |")), "{name}");
+    }
+}

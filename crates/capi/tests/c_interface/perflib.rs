@@ -21,7 +21,7 @@ fn layouts_and_constants_are_those_of_windows() {
 }
 
 /// The numbers that a header defines, by name.
-fn numbers_of(header: &str, prefix: &str) -> BTreeMap<String, u32> {
+pub(crate) fn numbers_of(header: &str, prefix: &str) -> BTreeMap<String, u32> {
     let macros =
         succeed(compiler("c17").args(["-E", "-dM"]).arg(crate_folder().join("include").join(header)));
     let numbers = macros.lines().filter_map(|line| {

@@ -1,6 +1,7 @@
 //! Programs of Windows: the compatibility folder, a consumer in the manner of the published sample, a calculation in the
 //! manner of the published function.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Stdio;
 
@@ -8,7 +9,7 @@ use tachograph_counters::{Calculator, CounterType, FormatOptions, RawValue};
 
 use crate::compiler::{Link, Program, compiler, source, succeed};
 use crate::library::crate_folder;
-use crate::perflib::SHORT_WCHAR;
+use crate::perflib::{SHORT_WCHAR, numbers_of};
 
 /// A text beyond ASCII and beyond 16 bits.
 const TEXT: &str = "Zürich😀";
@@ -84,8 +85,10 @@ fn headers_of_windows_code_stand_alone() {
     for header in std::fs::read_dir(crate_folder().join("compat")).expect("the folder") {
         let header = header.expect("an entry").path();
         let name = header.file_name().expect("its name").to_string_lossy().into_owned();
-        let is_cpp = !name.contains('.');
-        for standard in ["c17", "c++17"].into_iter().filter(|standard| !is_cpp || standard.contains("++")) {
+        // Those that others are made of are in these.
+        let is_for_cpp = ["regex", "windows.h", "guiddef.h", "strsafe.h"].contains(&&*name);
+        let standards = [(name.contains('.'), "c17"), (is_for_cpp, "c++17")];
+        for (_, standard) in standards.into_iter().filter(|(is_wanted, _)| *is_wanted) {
             let mut command = compiler(standard);
             command.arg("-I").arg(crate_folder().join("compat")).args(["-fsyntax-only", "-include"]);
             succeed(command.arg(&header).arg(source("empty.c")));
@@ -148,11 +151,13 @@ fn every_type_is_calculated_as_the_library_does_but_for_what_is_named() {
     let older = [1_000_003, 20_000_017, 4];
     let newer = [1_700_010, 50_000_023, 4];
     let base = 10_000_000;
-    let types: Vec<CounterType> = (0..=u32::MAX >> 8)
-        .map(|word| CounterType(word << 8))
-        .filter(|word| word.formula().is_some())
+    // All types with a number that the header names.
+    let types: BTreeSet<CounterType> = numbers_of("winperf.h", "PERF_")
+        .keys()
+        .filter_map(|name| CounterType::from_name(name))
+        .filter(|counter_type| counter_type.formula().is_some())
         .collect();
-    assert_eq!(types.len(), 33 - 1, "all types with a number, but the private one");
+    assert_eq!(types.len(), 31);
     let cases: Vec<Case> = types.iter().map(|counter_type| (*counter_type, older, newer, base)).collect();
     let printed = calculated(&cases);
     assert_eq!(printed.len(), cases.len());
@@ -196,4 +201,35 @@ fn what_else_the_published_function_does_otherwise() {
     assert!(library[3].is_some_and(|rate| (rate - 1.0 / 3.0).abs() < 1e-12));
     assert_eq!(library[4], Some(0.0));
     assert!(printed[4].contains("nan"), "{}", printed[4]);
+}
+
+#[test]
+fn every_form_of_the_entry() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("entry.c");
+    let check = "{ return argc == 2 && argv[1][0] == 'Z' && argv[1][1] == 0xFC && !argv[2] ? 0 : 1; }";
+    let leave = "{ if (argc != 2 || argv[1][1] != 0xFC) exit(1); return; }";
+    let with_environment = "{ return argc == 2 && argv[1][1] == 0xFC && envp ? 0 : 1; }";
+    for (standard, text) in [
+        ("c17", "int __cdecl wmain(void) { return 0; }".to_owned()),
+        ("c99", "void wmain(void) { return; }".to_owned()),
+        ("c17", format!("int wmain(int argc, WCHAR *argv[]) {check}")),
+        ("c17", format!("void __cdecl wmain(int argc, WCHAR **argv) {leave}")),
+        ("c17", format!("int wmain(int argc, WCHAR **argv, WCHAR **envp) {with_environment}")),
+        ("c17", format!("#include <tchar.h>\nint _tmain(int argc, TCHAR *argv[]) {check}")),
+        ("c++17", "int wmain() { }".to_owned()),
+        ("c++17", "void wmain(void) { }".to_owned()),
+        ("c++11", format!("int __cdecl wmain(int argc, wchar_t *argv[]) {check}")),
+        ("c++17", format!("void wmain(int argc, PWSTR argv[]) {leave}")),
+        (
+            "c++17",
+            format!("extern \"C\" int wmain(int argc, wchar_t **argv, wchar_t **envp) {with_environment}"),
+        ),
+    ] {
+        std::fs::write(&file, format!("#include <windows.h>\n{text}\n")).expect("written");
+        let options = [SHORT_WCHAR, "-O2", "-DUNICODE"];
+        let program = Program::compile(file.to_str().expect("UTF-8"), standard, Link::Shared, &options);
+        let run = program.command(&["Zü"]).status().expect("it runs");
+        assert!(run.success(), "{standard}: {text}");
+    }
 }

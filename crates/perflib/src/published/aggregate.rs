@@ -44,6 +44,8 @@ pub(super) struct Aggregated {
     multi_count: u32,
     /// The time stamp, where the second number is none of the instances'.
     stamp: Option<i64>,
+    /// Whether a value had more bits than the type word says.
+    is_wide: bool,
     failed: Option<Status>,
 }
 
@@ -85,6 +87,7 @@ impl Functions {
         if history.is_some() && of_extremes && source.keeps_sums() {
             return;
         }
+        to.is_wide |= source.is_wide();
         let is_first = to.count == 0;
         to.count += i128::from(history.unwrap_or(1));
         if function.is_double {
@@ -97,7 +100,8 @@ impl Functions {
         } else {
             to.second = combine(function.base, is_first, to.second, raw.second.into());
         }
-        to.multi_count = if is_first { raw.multi_count } else { to.multi_count.wrapping_add(raw.multi_count) };
+        to.multi_count =
+            if is_first { raw.multi_count } else { to.multi_count.wrapping_add(raw.multi_count) };
     }
 
     /// The aggregate of what was taken.
@@ -113,7 +117,7 @@ impl Functions {
         let mean = |function, sum: i128| if function == Aggregate::Average { sum / of.count } else { sum };
         let (first, second) = (mean(value, of.first), mean(function.base, of.second));
         let mut raw = RawValue::new(first as i64, of.stamp.unwrap_or(second as i64));
-        if function.is_dword {
+        if function.is_dword && !of.is_wide {
             raw.first &= i64::from(u32::MAX);
         }
         if function.is_double {

@@ -57,13 +57,8 @@ enum Found {
 
 impl Catalog {
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        let watched = |path| Watched {
-            path,
-            folder: None,
-            version: 0,
-            files: BTreeMap::new(),
-            trouble: None,
-        };
+        let watched =
+            |path| Watched { path, folder: None, version: 0, files: BTreeMap::new(), trouble: None };
         let folders = folders.into_iter().map(watched).collect();
         Self { state: Mutex::new(State { folders, ..State::default() }) }
     }

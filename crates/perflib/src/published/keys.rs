@@ -22,7 +22,8 @@ pub(super) struct Keys {
 struct Known {
     slot: usize,
     number: u64,
-    key: Arc<InstanceKey>,
+    /// Nothing once it was taken over.
+    key: Option<Arc<InstanceKey>>,
 }
 
 impl Keys {
@@ -49,12 +50,12 @@ impl Keys {
             self.passed += 1;
             self.has_left = true;
         }
-        let key = match self.before.get(self.passed) {
+        let key = match self.before.get_mut(self.passed) {
             Some(known) if known.slot == slot => {
                 self.passed += 1;
                 let is_it = known.number == number;
                 self.has_left |= !is_it;
-                is_it.then(|| Arc::clone(&known.key))
+                if is_it { known.key.take() } else { None }
             }
             _ => None,
         };
@@ -64,8 +65,8 @@ impl Keys {
             Arc::new(make(&self.name))
         });
         let place = self.now.len();
-        self.now.push(Known { slot, number, key });
-        &self.now[place].key
+        self.now.push(Known { slot, number, key: None });
+        self.now[place].key.insert(key)
     }
 
     /// Forgets the last instance: it ended while it was read.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::file::count_instances;
 use super::group::Group;
 use super::member::Member;
 use super::names::cleaned;
-use super::set::count_instances;
 
 /// Something about published sets that a person should know: what cannot be read, or is not shown, and why. Printed, it is
 /// one line.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
 use tachograph_counters::{CounterType, Size};
+use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
 use tachograph_shm::{CellKind, CounterDescription, Description, Instance};
 
 use super::describe::instance_type_of;
@@ -17,9 +17,7 @@ enum Second {
     Ticks,
     SystemTime,
     /// The base that is kept with the value.
-    Base {
-        mask: u64,
-    },
+    Base,
     /// A cell of its own: a base, or the object's time.
     Cell {
         place: usize,
@@ -27,11 +25,25 @@ enum Second {
     },
 }
 
+/// The time stamps of a collection, by [`Source::stamp`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamps([i64; 3]);
+
+impl Stamps {
+    pub(super) fn of(at: &Moments) -> Self {
+        Self([0, at.ticks, at.system_time.0])
+    }
+}
+
 /// How the raw value of one counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     place: usize,
     mask: u64,
+    /// Which time stamp is the second number, where it is one.
+    stamp: u8,
+    /// Whether the value and a time stamp are all there is to it.
+    is_simple: bool,
     second: Second,
     multiplier: Option<usize>,
     /// The cell of the frequency of the time, where value and time are both in units of it.
@@ -104,7 +116,7 @@ impl Source {
             (None | Some(Formula::Value | Formula::Double), _) => Second::Nothing,
             (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => {
                 match (counter.cell.has_base(), with_cell(counter.base_id)) {
-                    (true, _) => Second::Base { mask: mask_of(counter.base_id) },
+                    (true, _) => Second::Base,
                     (false, Some(place)) => Second::Cell { place, mask: mask_of(counter.base_id) },
                     (false, None) => Second::Nothing,
                 }
@@ -117,12 +129,23 @@ impl Source {
         };
         // Only an elapsed time is divided by the frequency of the object's clock; others are a share of its time.
         let has_frequency = counter_type.formula() == Some(Formula::Elapsed) && time.is_some();
+        let multiplier = with_cell(counter.multiplier_id);
+        let frequency = with_cell(counter.frequency_id).filter(|_| has_frequency);
+        let stamp = match second {
+            Second::Ticks => 1,
+            Second::SystemTime => 2,
+            _ => 0,
+        };
+        let is_base = matches!(second, Second::Base | Second::Cell { .. });
         Self {
             place,
-            mask: mask(counter_type),
+            // What is kept with its base has all its bits: it does not wrap where the type word says 32.
+            mask: if counter.cell.has_base() { u64::MAX } else { mask(counter_type) },
+            stamp,
+            is_simple: !is_base && multiplier.is_none() && frequency.is_none(),
             second,
-            multiplier: with_cell(counter.multiplier_id),
-            frequency: with_cell(counter.frequency_id).filter(|_| has_frequency),
+            multiplier,
+            frequency,
             is_by_reference: counter.attributes & CounterDescription::BY_REFERENCE != 0,
             is_difference: counter_type.needs_two_samples(),
             keeps_sums: counter.cell != CellKind::Plain || counter.stripes > 0,
@@ -132,6 +155,11 @@ impl Source {
     /// Whether the second number is the moment of the collection, not the instance's.
     pub(super) fn is_stamped(&self) -> bool {
         matches!(self.second, Second::Nothing | Second::Ticks | Second::SystemTime)
+    }
+
+    /// Whether its values have more bits than the type word says.
+    pub(super) fn is_wide(&self) -> bool {
+        self.mask == u64::MAX
     }
 
     /// Whether what instances that ended have left of it is a sum.
@@ -144,15 +172,28 @@ impl Source {
         self.is_difference && matches!(self.second, Second::Cell { .. })
     }
 
-    /// The raw value of the counter now.
-    #[inline]
-    pub(super) fn read(&self, instance: &Instance<'_>, at: &Moments) -> RawValue {
+    /// Reads the raw value of the counter now.
+    #[inline(always)]
+    pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps, raw: &mut RawValue) {
+        // Nearly all counters are of this kind. Each number goes right to where it is kept.
+        if self.is_simple
+            && let Some(reading) = instance.value(self.place)
+        {
+            raw.first = (reading.value & self.mask) as i64;
+            raw.second = stamps.0[usize::from(self.stamp)];
+            raw.status = Status::VALID_DATA;
+            return;
+        }
+        *raw = self.read_with_others(instance, stamps);
+    }
+
+    /// The raw value of a counter that is missing, or has a base, a clock of its own or a multiplier.
+    #[inline(never)]
+    fn read_with_others(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
         let Some(reading) = instance.value(self.place) else { return self.missing() };
         let second = match self.second {
-            Second::Nothing => 0,
-            Second::Ticks => at.ticks,
-            Second::SystemTime => at.system_time.0,
-            Second::Base { mask } => (reading.base.unwrap_or_default() & mask) as i64,
+            Second::Nothing | Second::Ticks | Second::SystemTime => stamps.0[usize::from(self.stamp)],
+            Second::Base => reading.base.unwrap_or_default() as i64,
             Second::Cell { place, mask } => match instance.value(place) {
                 Some(base) => (base.value & mask) as i64,
                 None => return self.missing(),
@@ -178,7 +219,9 @@ impl Source {
         }
         if let Some(place) = self.frequency {
             // The set's clock has another frequency: its times are told in units of ours.
-            let Some(frequency) = value(place).filter(|&frequency| frequency > 0) else { return self.missing() };
+            let Some(frequency) = value(place).filter(|&frequency| frequency > 0) else {
+                return self.missing();
+            };
             let scale = |ticks: i64| {
                 let scaled = i128::from(ticks) * i128::from(FREQUENCY) / i128::from(frequency);
                 scaled.clamp(i64::MIN.into(), i64::MAX.into()) as i64
@@ -189,7 +232,7 @@ impl Source {
     }
 }
 
-/// The bits of a value of this type: types of 32 bits wrap at 2^32, however wide their cell is.
+/// The bits of a value of this type in a plain cell: types of 32 bits wrap at 2^32, as their providers reckon.
 fn mask(counter_type: CounterType) -> u64 {
     match counter_type.size() {
         Size::Dword => u32::MAX.into(),

@@ -103,7 +103,7 @@ fn every_type() -> String {
     )
 }
 
-fn every() -> Manifest {
+pub(crate) fn every() -> Manifest {
     good(&every_type())
 }
 

@@ -1,6 +1,7 @@
 //! Manifests: what is read of them, every rule, hostile input, registrations, and what is generated.
 
 mod damage;
+mod derived;
 mod documents;
 mod encodings;
 mod generated;

@@ -18,8 +18,7 @@ type Answer = Box<dyn Fn(&Request) -> Option<u32> + Send>;
 
 /// A provider that answers, in a thread; what it was asked comes out of the channel.
 fn provider(folder: &Path, instance: &str, answer: Answer) -> (SetFile, Slot, Receiver<(Kind, u32)>) {
-    let options =
-        Options { folder: Some(folder.to_owned()), has_control: true, ..Options::default() };
+    let options = Options { folder: Some(folder.to_owned()), has_control: true, ..Options::default() };
     let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("a set");
     let listener = UnixListener::bind(file.socket_path().expect("a path")).expect("a socket");
     file.go_live().expect("a name");
@@ -82,7 +81,8 @@ fn a_provider_is_asked_before_it_is_read() {
     assert_eq!(next(), (Kind::AddCounter, 2));
     drop(other);
     consumer.collect();
-    let mut seen: Vec<_> = std::iter::from_fn(|| asked.recv_timeout(Duration::from_millis(500)).ok()).collect();
+    let mut seen: Vec<_> =
+        std::iter::from_fn(|| asked.recv_timeout(Duration::from_millis(500)).ok()).collect();
     seen.retain(|(kind, _)| *kind == Kind::RemoveCounter);
     assert_eq!(seen, [(Kind::RemoveCounter, 2)]);
     drop(consumer);
@@ -156,8 +156,7 @@ fn who_answers_late_is_asked_again() {
 #[test]
 fn without_a_socket_a_provider_cannot_be_asked() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options =
-        Options { folder: Some(folder.path().to_owned()), has_control: true, ..Options::default() };
+    let options = Options { folder: Some(folder.path().to_owned()), has_control: true, ..Options::default() };
     let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("a set");
     file.go_live().expect("a name");
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);

@@ -64,10 +64,13 @@ fn mutate(kind: InstanceKind, duration: Duration) {
     let folder = tempfile::tempdir().expect("a folder");
     let kind_of_file = if kind == InstanceKind::Single { InstanceKind::Multiple } else { kind };
     let (file, slots) = victim(folder.path(), kind_of_file);
-    let mut consumer = Consumer::new(folder.path(), &[match kind_of_file {
-        InstanceKind::SingleAggregateHistory => r"\Shop\*",
-        _ => r"\Shop(*)\*",
-    }]);
+    let mut consumer = Consumer::new(
+        folder.path(),
+        &[match kind_of_file {
+            InstanceKind::SingleAggregateHistory => r"\Shop\*",
+            _ => r"\Shop(*)\*",
+        }],
+    );
     let path = file.path().expect("a file");
     let whole = std::fs::read(&path).expect("its bytes");
     let is_over = AtomicBool::new(false);
@@ -86,7 +89,7 @@ fn mutate(kind: InstanceKind, duration: Duration) {
             consumer.query.collect();
             let rows = consumer.query.sets()[0].rows();
             assert!(rows.instances().len() <= 65_536);
-            if rounds % 4 == 0 {
+            if rounds.is_multiple_of(4) {
                 let again = registry(&published(folder.path()), None);
                 let mut block = Vec::new();
                 for guid in again.enumerate() {
@@ -138,8 +141,7 @@ fn values_are_bounded() {
         return;
     };
     file.go_live().expect("a name");
-    let _slots: Vec<_> =
-        (0..2_000).map(|id| file.create_instance("x", id).expect("an instance")).collect();
+    let _slots: Vec<_> = (0..2_000).map(|id| file.create_instance("x", id).expect("an instance")).collect();
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\*"]);
     consumer.query.collect();
     let failure = consumer.query.sets()[0].outcome().expect_err("too much");

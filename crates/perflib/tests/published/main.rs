@@ -5,5 +5,6 @@ mod asked;
 mod hostile;
 mod life;
 mod made;
+mod seeds;
 mod sets;
 mod trust;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tachograph_counters::{CounterType as T, Status};
-use tachograph_perflib::block::{Block, Content, DecodeOptions, Identifier, decode_with};
+use tachograph_perflib::block::{Content, DecodeOptions, Identifier, decode_with};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{ErrorCode, Guid, Query};
 use tachograph_shm::cell::{Pair, set_ratio};
@@ -182,10 +182,7 @@ fn cells_become_raw_values() {
         results[..4],
         [format!("{:?}", Err::<u64, _>(no_data)), "Ok(2)".into(), "Ok(10000000)".into(), "Ok(4)".into()]
     );
-    fn check(block: &Block<'_>) -> usize {
-        block.results().len()
-    }
-    assert_eq!(check(&block), 5);
+    assert_eq!(results.len(), 5);
 }
 
 fn single(content: &Content<'_>) -> Result<u64, ErrorCode> {
@@ -221,8 +218,7 @@ fn in_blocks_a_single_set_has_one_instance() {
         let mut bytes = Vec::new();
         query.data(&mut bytes).expect("a block");
         let block = decode_with(&bytes, DecodeOptions::CONSUMER).expect("a block");
-        let result = single(&block.results().next().expect("a result").content());
-        result
+        single(&block.results().next().expect("a result").content())
     };
     assert_eq!(result(), Ok(11));
     let mut list = Vec::new();
@@ -296,7 +292,11 @@ fn registries_that_follow_share_what_is_the_same() {
     let first = registry(&published, None);
     let second = registry(&published, Some(&first));
     assert!(second.is_same(&first));
-    let other = Description { name: "Other".into(), set: tachograph_shm::Guid::from_u128(77), ..shop(InstanceKind::Multiple) };
+    let other = Description {
+        name: "Other".into(),
+        set: tachograph_shm::Guid::from_u128(77),
+        ..shop(InstanceKind::Multiple)
+    };
     let file = publish(folder.path(), other);
     let third = registry(&published, Some(&second));
     assert!(!third.is_same(&first));

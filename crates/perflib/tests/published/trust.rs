@@ -144,8 +144,7 @@ fn names_that_no_path_can_mean_are_refused() {
     description.name = "Twins".into();
     description.counters[1].name = "REQUESTS/sec".into();
     // The writer, or else the reader, refuses two counters of one name.
-    let options =
-        tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
+    let options = tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
     let twins = tachograph_shm::SetFile::create(description, &options).ok();
     if let Some(twins) = &twins {
         twins.go_live().expect("a name");
@@ -243,7 +242,7 @@ fn a_folder_that_is_a_link_or_not_for_us() {
     // Root may read every folder, so this says something for others only.
     let closed = other.path().join("closed");
     std::fs::create_dir(&closed).expect("a folder");
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).expect("a mode");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o0)).expect("a mode");
     let told = notices(&registry(&published(&closed), None));
     if !rustix::process::geteuid().is_root() {
         assert!(told.len() == 1 && told[0].contains("closed: "), "{told:?}");

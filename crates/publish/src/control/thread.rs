@@ -187,6 +187,10 @@ impl Shared {
             let _ = shared.serve(&for_thread, &last);
             let _ = for_thread.shutdown(Shutdown::Both);
         });
+        if self.is_stopped.load(Ordering::SeqCst) {
+            // The one who stopped it may have looked through the list already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
         if let Ok(thread) = started {
             readers.push(Reader { stream, last_request, thread });
         }

@@ -135,6 +135,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
     }
 
     fn create(&self, instances: &mut Instances<S>, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
+        self.inner.running.file.check_process()?;
         let key = (Box::from(name), id);
         if let Some(entry) = instances.get(&key)
             && entry.owner.strong_count() == 0
@@ -145,9 +146,9 @@ impl<S: MultipleInstances> PublishedSet<S> {
         }
         let slot = self.inner.running.file.create_instance(name, id)?;
         let values = bind(&slot)?;
-        let owner = Owner { values, slot: slot.clone(), instances: Arc::clone(&self.inner.instances) };
-        let owner = Arc::new(owner);
-        instances.insert(key, Entry { owner: Arc::downgrade(&owner), slot });
+        let entry_slot = Slot::clone(&slot);
+        let owner = Arc::new(Owner { values, slot, instances: Arc::clone(&self.inner.instances) });
+        instances.insert(key, Entry { owner: Arc::downgrade(&owner), slot: entry_slot });
         Ok(Instance { owner })
     }
 }
@@ -187,6 +188,10 @@ impl<S> fmt::Debug for Instance<S> {
 
 impl<S> Drop for Owner<S> {
     fn drop(&mut self) {
+        if !self.slot.is_of_this_process() {
+            // A thread that a forked child has not may hold the lock.
+            return;
+        }
         let mut instances = lock(&self.instances);
         self.slot.end();
         let key = (Box::from(self.slot.name()), self.slot.id());

@@ -41,7 +41,7 @@ fn check_tells_every_violation() {
         SHOP.replace("perf_sample_base", "perf_sample_bas").replace("defaultScale=\"-2\"", "baseID=\"4\"");
     folder.write("bad.man", &bad);
     let lines = "bad.man:15:69: warning: counter 'Requests/sec', baseID: found 4, expected none: perf_counter_bulk_count has \
-                 no base\nbad.man:35:49: error: counter 'Lookups Base', type: found 'perf_sample_bas', expected one of the \
+                 no base\nbad.man:35:48: error: counter 'Lookups Base', type: found 'perf_sample_bas', expected one of the \
                  schema's types: did you mean 'perf_sample_base'?\n";
     let ran = run(&folder, &["check", "bad.man", "shop.man"]);
     let verdicts = "bad.man: 1 error, 1 warning\nshop.man: right: 2 counter sets, 14 counters\n";

@@ -8,7 +8,7 @@ use tachograph_counters::CounterType as T;
 use tachograph_counters::wildcard::fold_case;
 
 use super::super::model::{Counter, CounterSet, Manifest, Provider};
-use super::super::types::word_of;
+use super::super::types::{needed, takes_base, word_of};
 use super::GenerateError;
 use super::names::{Names, camel, rust_identifier, snake};
 use crate::registration::{Aggregate, Attributes, InstanceType};
@@ -154,14 +154,16 @@ impl<'a> Fields<'a> {
         if counter.counter_type != default {
             keys.push(format!("type = \"{}\"", word_of(counter.counter_type)));
         }
+        let [base, time, frequency, multiplier] = needed(counter.counter_type).map(|needed| needed.is_some());
+        // A companion that the type does not need says nothing: the derive refuses it.
         let roles = [
-            ("base", counter.base_id),
-            ("time", counter.time_id),
-            ("frequency", counter.frequency_id),
-            ("multiplier", counter.multiplier_id),
+            ("base", counter.base_id, base || takes_base(counter.counter_type)),
+            ("time", counter.time_id, time),
+            ("frequency", counter.frequency_id, frequency),
+            ("multiplier", counter.multiplier_id, multiplier),
         ];
-        for (key, id) in roles {
-            if let Some(place) = id.and_then(|id| self.places.get(&id)) {
+        for (key, id, is_of_use) in roles {
+            if let Some(place) = id.filter(|_| is_of_use).and_then(|id| self.places.get(&id)) {
                 keys.push(format!("{key} = {}", self.names[*place].0));
             }
         }

@@ -61,8 +61,6 @@ pub struct Carts {
         name = "% Workers Busy",
         id = 3,
         type = "perf_counter_multi_timer",
-        time = counter_5,
-        frequency = counter_6,
         multiplier = worker_count,
         aggregate = "max",
     )]

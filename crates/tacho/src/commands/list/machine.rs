@@ -7,8 +7,8 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instances;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_flow::live::{LiveOptions, LiveSource};
-use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
 use tachograph_perflib::published::Publisher;
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
 use tachograph_perflib::{Moments, Numbering, Registry};
 use unicode_width::UnicodeWidthStr;
 

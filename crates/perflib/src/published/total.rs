@@ -1,0 +1,107 @@
+//! The row that adds the instances of a set up.
+
+use std::sync::Arc;
+
+use tachograph_counters::RawValue;
+
+use super::aggregate::{Aggregated, Functions};
+use super::keys::identity;
+use super::source::{Source, Sources};
+use crate::registration::{CounterSetInfo, InstanceType};
+use crate::{InstanceKey, Rows};
+
+/// The aggregate's name.
+pub(super) const TOTAL: &str = "_Total";
+
+/// The aggregate of the instances.
+#[derive(Debug)]
+pub(super) struct Total {
+    pub(super) functions: Functions,
+    /// By column.
+    columns: Vec<Aggregated>,
+    /// As they were before a file, to go back to.
+    before: Vec<Aggregated>,
+    key: Arc<InstanceKey>,
+    /// Another number when what is added up is not that of before with more.
+    pub(super) epoch: u64,
+    instances: usize,
+}
+
+impl Total {
+    /// Nothing yet.
+    pub(super) fn new(info: &CounterSetInfo) -> Self {
+        Self {
+            functions: Functions::new(info),
+            columns: Vec::new(),
+            before: Vec::new(),
+            key: Arc::default(),
+            epoch: 0,
+            instances: 0,
+        }
+    }
+
+    pub(super) fn begin(&mut self, width: usize) {
+        self.columns.clear();
+        self.columns.resize(width, Aggregated::default());
+        self.instances = 0;
+    }
+
+    pub(super) fn remember(&mut self) {
+        self.before.clone_from(&self.columns);
+    }
+
+    pub(super) fn go_back(&mut self) {
+        self.columns.clone_from(&self.before);
+    }
+
+    /// Takes the values of what instances that ended have left.
+    pub(super) fn take(
+        &mut self,
+        positions: &[usize],
+        sources: &Sources,
+        value: impl Fn(&Source) -> RawValue,
+        history: Option<u64>,
+    ) {
+        self.instances += 1;
+        for (column, &position) in self.columns.iter_mut().zip(positions) {
+            if let Some(source) = sources.get(position) {
+                self.functions.take(column, position, source, value(source), history);
+            }
+        }
+    }
+
+    /// Takes the values of an instance, by column.
+    pub(super) fn take_row(
+        &mut self,
+        positions: &[usize],
+        sources: &Sources,
+        mut next: impl FnMut(&usize) -> RawValue,
+    ) {
+        self.instances += 1;
+        for (column, position) in self.columns.iter_mut().zip(positions) {
+            let raw = next(position);
+            if let Some(source) = sources.get(*position) {
+                self.functions.take(column, *position, source, raw, None);
+            }
+        }
+    }
+
+    /// Adds the row of the aggregate, where there is anything to aggregate.
+    pub(super) fn push(&mut self, rows: &mut Rows, instance_type: InstanceType) {
+        if self.instances == 0 {
+            return;
+        }
+        let identity = identity(0, self.epoch + 1);
+        if self.key.identity() != identity {
+            let name = if instance_type == InstanceType::MultipleAggregate { TOTAL } else { "" };
+            self.key = Arc::new(InstanceKey::new(name, 0, identity));
+        }
+        let mut columns = self.columns.iter();
+        let functions = &self.functions;
+        rows.push_with(&self.key, |position, raw| {
+            if let Some(column) = columns.next() {
+                *raw = functions.value(column, position);
+            }
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! What the derive of `tachograph-publish` makes of generated Rust is what the manifest says.
+
+use tachograph_perflib::manifest::Manifest;
+use tachograph_publish::CounterSet;
+
+/// The texts that `generated.rs` holds against the generator.
+#[allow(dead_code, unreachable_pub, reason = "for applications: the fields are theirs")]
+mod shop {
+    include!("golden/shop.rs");
+}
+#[allow(dead_code, unreachable_pub, reason = "as above")]
+mod every_type {
+    include!("golden/every_type.rs");
+}
+
+#[track_caller]
+fn same<S: CounterSet>(manifest: &Manifest, place: usize) {
+    let set = manifest.counter_sets().nth(place).expect("a set");
+    let derived = S::description();
+    assert_eq!(derived.set.to_string(), set.guid.to_string());
+    assert_eq!(derived.provider.to_string(), set.provider_guid.to_string());
+    assert_eq!(derived.provider_name, *set.provider_name);
+    assert_eq!((derived.name.as_str(), derived.help.as_str()), (&*set.name, &*set.help));
+    assert_eq!(derived.instances as u32, set.instance_type as u32);
+    assert_eq!(derived.counters.len(), set.counters.len());
+    for counter in &derived.counters {
+        let info = &set.counters[set.position(counter.id).expect("the same ids")];
+        let name = &info.name;
+        assert_eq!(counter.counter_type, info.counter_type.0, "{name}");
+        assert!(name.is_empty() || counter.name == **name, "{name}");
+        assert_eq!((counter.base_id, counter.detail_level), (info.base_id, info.detail_level), "{name}");
+        assert_eq!(counter.default_scale, info.default_scale, "{name}");
+        // Multi timers need no clock: what they name of it is left out.
+        let clock = (counter.time_id, counter.frequency_id);
+        assert!(clock == (info.time_id, info.frequency_id) || info.counter_type.is_multi(), "{name}");
+        assert_eq!(counter.multiplier_id, info.multiplier_id, "{name}");
+        if !info.counter_type.is_base() {
+            assert_eq!(counter.help, *info.help, "{name}");
+            assert_eq!(counter.aggregate, info.aggregate as u32, "{name}");
+            // By reference has no counterpart.
+            assert_eq!(counter.attributes, info.attributes.0 & !1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_same_sets() {
+    let manifest = crate::good(crate::SHOP);
+    same::<shop::Shop>(&manifest, 0);
+    same::<shop::Carts>(&manifest, 1);
+    same::<every_type::EveryType>(&crate::generated::every(), 0);
+}

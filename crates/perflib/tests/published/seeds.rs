@@ -1,0 +1,64 @@
+//! The seeds of the fuzz target `published` as a plain test. With TACHO_WRITE_SEEDS set they are written anew first; each
+//! file has a random number and a process of its own, so they differ from those before.
+
+#[path = "../../../../fuzz/published_checks.rs"]
+mod checks;
+
+use std::path::PathBuf;
+
+use tachograph_shm::InstanceKind;
+
+use crate::made::{publish, set, shop, with_timer};
+
+#[test]
+fn seeds_are_read_to_their_end() {
+    let seeds = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/published");
+    if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
+        write(&seeds);
+    }
+    let mut count = 0;
+    for entry in std::fs::read_dir(&seeds).expect("the folder of the seeds") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("readable");
+        checks::published(&bytes);
+        // Cut anywhere it ends as well.
+        for length in (0..bytes.len()).step_by(97) {
+            checks::published(&bytes[..length]);
+        }
+        // And with any bit of the header, the description and the slots flipped, one in so many.
+        let mut spoiled = bytes.clone();
+        for bit in (0..bytes.len() * 8).step_by(149) {
+            spoiled[bit / 8] ^= 1 << (bit % 8);
+            checks::published(&spoiled);
+            spoiled[bit / 8] ^= 1 << (bit % 8);
+        }
+        count += 1;
+    }
+    assert!(count >= 4, "{count} seeds");
+}
+
+fn write(seeds: &PathBuf) {
+    std::fs::create_dir_all(seeds).expect("a writable folder");
+    for (name, kind) in [
+        ("multiple", InstanceKind::Multiple),
+        ("single", InstanceKind::Single),
+        ("total", InstanceKind::MultipleAggregate),
+        ("history", InstanceKind::SingleAggregateHistory),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut description = with_timer(shop(kind));
+        description.counters[0].stripes = 2;
+        let file = publish(folder.path(), description);
+        let names: &[&str] = match kind {
+            InstanceKind::Single => &[""],
+            _ => &["a", "b", "a name that goes on in another slot, since it is longer than a line of memory"],
+        };
+        let slots: Vec<_> =
+            names.iter().map(|name| file.create_instance(name, 3).expect("an instance")).collect();
+        set(&slots[0], 1, 7);
+        let bytes = std::fs::read(file.path().expect("a file")).expect("its bytes");
+        // Behind the slots that are used there is nothing.
+        let used =
+            bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| (last + 1).next_multiple_of(1024));
+        std::fs::write(seeds.join(name), &bytes[..used.min(bytes.len())]).expect("a writable folder");
+    }
+}

@@ -1,0 +1,75 @@
+//! Collecting published sets allocates nothing once it has begun, and nothing is left of those who came and went.
+
+use std::sync::Arc;
+
+use peak_alloc::PeakAlloc;
+use tachograph_counters::CounterType;
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::published::Published;
+use tachograph_perflib::{Clock, Query, Registry};
+use tachograph_shm::{CounterDescription, Description, Guid, InstanceKind, Options, SetFile};
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// The most bytes beyond those of the beginning that were in use while `work` ran.
+fn bytes_beyond(work: impl FnOnce()) -> usize {
+    ALLOCATED.reset_peak_usage();
+    let before = ALLOCATED.current_usage();
+    work();
+    ALLOCATED.peak_usage().saturating_sub(before)
+}
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { folder: Some(folder.path().to_owned()), ..Options::default() };
+    let mut kept = Vec::new();
+    for (number, kind) in [
+        (1, InstanceKind::Multiple),
+        (2, InstanceKind::MultipleAggregate),
+        (3, InstanceKind::SingleAggregateHistory),
+    ] {
+        let guid = Guid::from_u128(number);
+        let mut description = Description::new(format!("Shop {number}"), guid, kind);
+        for id in 1..=5 {
+            let counter = CounterDescription::new(id, format!("Counter {id}"), CounterType::BULK_COUNT.0);
+            description.counters.push(counter);
+        }
+        let file = SetFile::create(description, &options).expect("a set");
+        file.go_live().expect("a name");
+        let slots: Vec<_> =
+            (0..50).map(|id| file.create_instance(&format!("x{id}"), id).expect("an instance")).collect();
+        kept.push((file, slots));
+    }
+    let mut registry = Registry::new("HERE", Clock::of_this_machine());
+    Published::in_folders(vec![folder.path().to_owned()]).add_to(&mut registry, None);
+    let mut query = Query::open(&Arc::new(registry), None).expect("a query");
+    for path in [r"\Shop*(*)\*", r"\Shop 3\*"] {
+        assert!(!query.add_path(&PathPattern::parse(path).expect("a path")).is_empty(), "{path}");
+    }
+    // The folder is read again for as long as its last change was just now.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    for _ in 0..3 {
+        query.collect();
+    }
+    let beyond = bytes_beyond(|| {
+        for _ in 0..1_000 {
+            query.collect();
+        }
+    });
+    assert_eq!(beyond, 0);
+    let rows: usize = query.sets().iter().map(|set| set.rows().instances().len()).sum();
+    assert_eq!(rows, 50 + 51 + 1);
+    // Ten thousand that come and go leave nothing behind.
+    let before = ALLOCATED.current_usage();
+    for id in 0..10_000 {
+        let slot = kept[0].0.create_instance("passing", id).expect("an instance");
+        query.collect();
+        drop(slot);
+    }
+    query.collect();
+    query.collect();
+    let left = ALLOCATED.current_usage().saturating_sub(before);
+    assert!(left < 20_000, "{left} bytes are left");
+}

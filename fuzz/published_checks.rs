@@ -1,0 +1,76 @@
+//! What must hold for any bytes that are a published file: the reader ends, within its bounds, also when the bytes change
+//! between two collections. The same runs over the checked-in seeds as a plain test (crates/perflib/tests/published/).
+
+#![allow(dead_code, unreachable_pub, reason = "each target uses what it needs of this module")]
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::published::{MAX_INSTANCES, MAX_VALUES, Published};
+use tachograph_perflib::{Clock, Query, Registry};
+
+thread_local! {
+    static FOLDER: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// A folder of this thread, made once.
+fn folder() -> PathBuf {
+    FOLDER.with_borrow_mut(|folder| {
+        let make = || {
+            let name = format!("tacho-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&path).expect("a folder");
+            path
+        };
+        folder.get_or_insert_with(make).clone()
+    })
+}
+
+/// Reads bytes as a published file whose writer lives, and again after some of them have changed.
+pub fn published(data: &[u8]) {
+    let folder = folder();
+    let path = folder.join("fuzzed.tacho");
+    let _ = std::fs::remove_file(&path);
+    std::fs::write(&path, data).expect("a file");
+    // Whoever holds the lock is the writer.
+    let writer: File = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
+    writer.try_lock().expect("the lock");
+    let sets = Published::in_folders(vec![folder]);
+    let mut registry = Registry::new("HERE", Clock::of_this_machine());
+    sets.add_to(&mut registry, None);
+    let registry = Arc::new(registry);
+    for guid in registry.enumerate() {
+        let _ = registry.instances(guid);
+        let _ = registry.publishers(guid);
+    }
+    let mut query = Query::open(&registry, None).expect("a query");
+    for pattern in [r"\*(*)\*", r"\*\*"] {
+        query.add_path(&PathPattern::parse(pattern).expect("a path"));
+    }
+    collect(&mut query);
+    // Another half of the bytes, as from a writer that goes mad.
+    let half = data.len() / 2;
+    let _ = writer.write_all_at(&data[half..], (half / 2) as u64);
+    collect(&mut query);
+    let _ = writer.set_len(half as u64);
+    collect(&mut query);
+    let mut block = Vec::new();
+    let _ = query.data(&mut block);
+    drop(writer);
+    collect(&mut query);
+    assert!(query.sets().iter().all(|set| set.rows().instances().is_empty()), "its writer is gone");
+}
+
+fn collect(query: &mut Query) {
+    query.collect();
+    for set in query.sets() {
+        let rows = set.rows();
+        assert!(rows.instances().len() <= MAX_INSTANCES + 1);
+        assert_eq!(rows.all_values().len(), rows.instances().len() * rows.width());
+        assert!(rows.all_values().len() <= MAX_VALUES + 2 * rows.width());
+    }
+}
