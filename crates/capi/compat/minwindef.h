@@ -18,9 +18,13 @@
 #define STDMETHODCALLTYPE
 #define WINAPIV
 #define APIENTRY
+#define NTAPI
+#define UNALIGNED
 #define WINBASEAPI
 #define DECLSPEC_IMPORT
 #define DECLSPEC_NORETURN
+/* One of several definitions is taken. */
+#define DECLSPEC_SELECTANY __attribute__((weak))
 #define DECLSPEC_ALIGN(bytes) __attribute__((aligned(bytes)))
 /* dllimport, dllexport, noinline, ... of Windows' linker and compiler say nothing here. */
 #ifndef __declspec

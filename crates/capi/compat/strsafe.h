@@ -1,7 +1,7 @@
 /*
  * strsafe.h: copies and prints that are told how much room there is. Part of the compatibility folder.
  *
- * StringCch... count characters. What does not fit is cut and ended, with STRSAFE_E_INSUFFICIENT_BUFFER.
+ * StringCch... count characters, StringCb... bytes. What does not fit is cut and ended, with STRSAFE_E_INSUFFICIENT_BUFFER.
  */
 #ifndef TACHO_COMPAT_STRSAFE_H
 #define TACHO_COMPAT_STRSAFE_H
@@ -16,6 +16,18 @@
 static inline HRESULT StringCchLengthW(const WCHAR *text, size_t most, size_t *length)
 {
     const size_t found = text && most && most <= STRSAFE_MAX_CCH ? tacho_compat_wcsnlen(text, most) : most;
+    if (length) {
+        *length = found < most ? found : 0;
+    }
+    return found < most ? S_OK : STRSAFE_E_INVALID_PARAMETER;
+}
+
+static inline HRESULT StringCchLengthA(const char *text, size_t most, size_t *length)
+{
+    size_t found = text && most <= STRSAFE_MAX_CCH ? 0 : most;
+    while (found < most && text[found]) {
+        found++;
+    }
     if (length) {
         *length = found < most ? found : 0;
     }
@@ -107,13 +119,58 @@ static inline HRESULT StringCchPrintfA(char *to, size_t size, const char *text, 
                       : (size_t)length < size ? S_OK : STRSAFE_E_INSUFFICIENT_BUFFER;
 }
 
+/* ---- Sizes in bytes ---- */
+
+static inline HRESULT StringCbLengthW(const WCHAR *text, size_t most, size_t *length)
+{
+    const HRESULT result = StringCchLengthW(text, most / sizeof(WCHAR), length);
+    if (length) {
+        *length *= sizeof(WCHAR);
+    }
+    return result;
+}
+
+static inline HRESULT StringCbCopyW(WCHAR *to, size_t size, const WCHAR *from)
+{
+    return StringCchCopyW(to, size / sizeof(WCHAR), from);
+}
+
+static inline HRESULT StringCbCatW(WCHAR *to, size_t size, const WCHAR *from)
+{
+    return StringCchCatW(to, size / sizeof(WCHAR), from);
+}
+
+static inline HRESULT StringCbPrintfW(WCHAR *to, size_t size, const WCHAR *text, ...)
+{
+    HRESULT result;
+    va_list list;
+    va_start(list, text);
+    result = StringCchVPrintfW(to, size / sizeof(WCHAR), text, list);
+    va_end(list);
+    return result;
+}
+
+#define StringCbLengthA StringCchLengthA
+#define StringCbCopyA StringCchCopyA
+#define StringCbCatA StringCchCatA
+#define StringCbPrintfA StringCchPrintfA
+
 #ifdef UNICODE
+#define StringCbLength StringCbLengthW
+#define StringCbCopy StringCbCopyW
+#define StringCbCat StringCbCatW
+#define StringCbPrintf StringCbPrintfW
 #define StringCchLength StringCchLengthW
 #define StringCchCopy StringCchCopyW
 #define StringCchCopyN StringCchCopyNW
 #define StringCchCat StringCchCatW
 #define StringCchPrintf StringCchPrintfW
 #else
+#define StringCbLength StringCbLengthA
+#define StringCbCopy StringCbCopyA
+#define StringCbCat StringCbCatA
+#define StringCbPrintf StringCbPrintfA
+#define StringCchLength StringCchLengthA
 #define StringCchCopy StringCchCopyA
 #define StringCchCat StringCchCatA
 #define StringCchPrintf StringCchPrintfA

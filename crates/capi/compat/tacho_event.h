@@ -13,7 +13,16 @@
 #include <sys/times.h>
 #include <unistd.h>
 
+#include "tachograph/errors.h"
 #include "tachograph/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void TachoSetLastError(DWORD code);
+#ifdef __cplusplus
+}
+#endif
 
 #ifndef INFINITE
 #define INFINITE 0xFFFFFFFF
@@ -28,9 +37,24 @@
 #define WAIT_FAILED ((DWORD)0xFFFFFFFF)
 #endif
 
+/* FALSE, with the last error by errno. */
+static inline BOOL tacho_compat_failed(void)
+{
+    TachoSetLastError(errno == EBADF                        ? ERROR_INVALID_HANDLE
+                      : errno == ENOMEM                     ? ERROR_NOT_ENOUGH_MEMORY
+                      : errno == EMFILE || errno == ENFILE  ? ERROR_NO_SYSTEM_RESOURCES
+                                                            : ERROR_INTERNAL_ERROR);
+    return FALSE;
+}
+
+/* Whether it is an event; where it is not, the last error says so. */
 static inline int tacho_compat_is_event(HANDLE event)
 {
-    return ((uintptr_t)event & 1) != 0;
+    if (((uintptr_t)event & 1) == 0) {
+        TachoSetLastError(ERROR_INVALID_HANDLE);
+        return 0;
+    }
+    return 1;
 }
 
 static inline int tacho_compat_event_file(HANDLE event)
@@ -52,12 +76,14 @@ static inline BOOL SetEvent(HANDLE event)
     if (!tacho_compat_is_event(event)) {
         return FALSE;
     }
-    return write(tacho_compat_event_file(event), &one, sizeof one) == (ssize_t)sizeof one || errno == EAGAIN;
+    return write(tacho_compat_event_file(event), &one, sizeof one) == (ssize_t)sizeof one ||
+           errno == EAGAIN || tacho_compat_failed();
 }
 
 static inline BOOL ResetEvent(HANDLE event)
 {
-    return tacho_compat_is_event(event) && (tacho_compat_take(event) || errno == EAGAIN);
+    return tacho_compat_is_event(event) &&
+           (tacho_compat_take(event) || errno == EAGAIN || tacho_compat_failed());
 }
 
 /* Makes an event; null on error, and for a name, which no event has here. */
@@ -66,15 +92,20 @@ static inline HANDLE CreateEventA(void *attributes, BOOL manual, BOOL is_set, LP
     int file;
     (void)attributes;
     if (name) {
+        TachoSetLastError(ERROR_NOT_SUPPORTED);
         return NULL;
     }
     file = eventfd(is_set ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return file < 0 ? NULL : (HANDLE)((uintptr_t)file << 2 | (manual ? 2 : 0) | 1);
+    if (file < 0) {
+        (void)tacho_compat_failed();
+        return NULL;
+    }
+    return (HANDLE)((uintptr_t)file << 2 | (manual ? 2 : 0) | 1);
 }
 
 static inline HANDLE CreateEventW(void *attributes, BOOL manual, BOOL is_set, LPCWSTR name)
 {
-    return name ? NULL : CreateEventA(attributes, manual, is_set, NULL);
+    return CreateEventA(attributes, manual, is_set, name ? "" : NULL);
 }
 
 #ifdef UNICODE
@@ -99,10 +130,12 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
         const int is_infinite = milliseconds == INFINITE;
         const int found = poll(&file, 1, is_infinite ? -1 : left > 0x7FFFFFFF ? 0x7FFFFFFF : (int)left);
         if (found < 0 && errno != EINTR) {
+            (void)tacho_compat_failed();
             return WAIT_FAILED;
         }
         if (found > 0) {
             if (file.revents & (POLLNVAL | POLLERR)) {
+                TachoSetLastError(ERROR_INVALID_HANDLE);
                 return WAIT_FAILED;
             }
             if (((uintptr_t)event & 2) || tacho_compat_take(event)) {
@@ -124,7 +157,8 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
 /* Ends an event. */
 static inline BOOL CloseHandle(HANDLE event)
 {
-    return tacho_compat_is_event(event) && close(tacho_compat_event_file(event)) == 0;
+    return tacho_compat_is_event(event) &&
+           (close(tacho_compat_event_file(event)) == 0 || tacho_compat_failed());
 }
 
 #endif

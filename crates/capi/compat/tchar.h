@@ -1,19 +1,21 @@
 /*
- * tchar.h: names that are wide or narrow by UNICODE. Part of the compatibility folder.
+ * tchar.h: names that are wide where UNICODE or _UNICODE is defined, else narrow. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_TCHAR_H
 #define TACHO_COMPAT_TCHAR_H
 
 #include <windows.h>
 
-typedef TCHAR _TCHAR;
-#define _T(text) TEXT(text)
-#define _TEXT(text) TEXT(text)
-
 #if defined(UNICODE) || defined(_UNICODE)
+typedef WCHAR _TCHAR;
+#define _T(text) TACHO_W(text)
+#define _TEXT(text) TACHO_W(text)
 #define _tmain wmain
 #define _tprintf wprintf
 #define _ftprintf fwprintf
+#define _stprintf _swprintf
+#define _sntprintf _snwprintf
+#define _tprintf_s wprintf_s
 #define _stprintf_s swprintf_s
 #define _sntprintf_s _snwprintf_s
 #define _tcslen wcslen
@@ -33,9 +35,15 @@ typedef TCHAR _TCHAR;
 #define _ttoi _wtoi
 #define _putts _putws
 #else
+typedef CHAR _TCHAR;
+#define _T(text) text
+#define _TEXT(text) text
 #define _tmain main
 #define _tprintf printf
 #define _ftprintf fprintf
+#define _stprintf sprintf
+#define _sntprintf _snprintf
+#define _tprintf_s printf_s
 #define _stprintf_s sprintf_s
 #define _sntprintf_s _snprintf_s
 #define _tcslen strlen

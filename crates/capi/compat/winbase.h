@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
+#include <time.h>
 #include <unistd.h>
 #include <winnt.h>
 
@@ -176,6 +177,83 @@ static inline void GetSystemTime(LPSYSTEMTIME time)
     (void)FileTimeToSystemTime(&now, time);
 }
 
+/* The time of a calendar's date; FALSE for what is no date or lies beyond Windows' range. The day of the week is not read. */
+static inline BOOL SystemTimeToFileTime(const SYSTEMTIME *time, LPFILETIME file_time)
+{
+    static const BYTE lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const unsigned year = time->wYear, month = time->wMonth;
+    const unsigned is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    const unsigned before = year - 1601;
+    ULONGLONG units;
+    unsigned days, m;
+    if (year < 1601 || year > 30827 || month < 1 || month > 12 || time->wDay < 1 ||
+        time->wDay > lengths[month - 1] + (month == 2 && is_leap) || time->wHour > 23 || time->wMinute > 59 ||
+        time->wSecond > 59 || time->wMilliseconds > 999) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    days = before * 365 + before / 4 - before / 100 + before / 400 + time->wDay - 1;
+    for (m = 1; m < month; m++) {
+        days += lengths[m - 1] + (m == 2 && is_leap);
+    }
+    units = (((ULONGLONG)days * 24 + time->wHour) * 60 + time->wMinute) * 60 + time->wSecond;
+    units = (units * 1000 + time->wMilliseconds) * 10000;
+    if (units >> 63) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    file_time->dwLowDateTime = (DWORD)units;
+    file_time->dwHighDateTime = (DWORD)(units >> 32);
+    return TRUE;
+}
+
+/* localtime_r under a name of our own: strict C modes hide it. */
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+struct tm *tacho_compat_local(const time_t *seconds, struct tm *parts) __asm__("localtime_r");
+
+/* A time of UTC as local time, by the offset that is in force then. */
+static inline BOOL FileTimeToLocalFileTime(const FILETIME *file_time, LPFILETIME local)
+{
+    const ULONGLONG units = ((ULONGLONG)file_time->dwHighDateTime << 32) | file_time->dwLowDateTime;
+    const time_t seconds = (time_t)(units / 10000000) - (time_t)(TACHO_COMPAT_EPOCH / 10000000);
+    struct tm parts;
+    SYSTEMTIME time;
+    ULONGLONG shifted;
+    if (units >> 63 || !tacho_compat_local(&seconds, &parts)) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    time.wYear = (WORD)(parts.tm_year + 1900);
+    time.wMonth = (WORD)(parts.tm_mon + 1);
+    time.wDayOfWeek = (WORD)parts.tm_wday;
+    time.wDay = (WORD)parts.tm_mday;
+    time.wHour = (WORD)parts.tm_hour;
+    time.wMinute = (WORD)parts.tm_min;
+    time.wSecond = (WORD)(parts.tm_sec > 59 ? 59 : parts.tm_sec);
+    time.wMilliseconds = 0;
+    if (!SystemTimeToFileTime(&time, local)) {
+        return FALSE;
+    }
+    shifted = (((ULONGLONG)local->dwHighDateTime << 32) | local->dwLowDateTime) + units % 10000000;
+    local->dwLowDateTime = (DWORD)shifted;
+    local->dwHighDateTime = (DWORD)(shifted >> 32);
+    return TRUE;
+}
+
+static inline void GetLocalTime(LPSYSTEMTIME time)
+{
+    FILETIME now, local;
+    GetSystemTimeAsFileTime(&now);
+    if (!FileTimeToLocalFileTime(&now, &local)) {
+        local = now;
+    }
+    (void)FileTimeToSystemTime(&local, time);
+}
+
 /* -1, 0 or 1. */
 static inline LONG CompareFileTime(const FILETIME *a, const FILETIME *b)
 {
@@ -189,6 +267,11 @@ static inline LONG CompareFileTime(const FILETIME *a, const FILETIME *b)
 static inline DWORD GetCurrentProcessId(void)
 {
     return (DWORD)getpid();
+}
+
+static inline void ExitProcess(UINT code)
+{
+    exit((int)code);
 }
 
 /* ---- Memory: all of it is malloc's ---- */

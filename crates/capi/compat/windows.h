@@ -7,11 +7,19 @@
 #ifndef TACHO_COMPAT_WINDOWS_H
 #define TACHO_COMPAT_WINDOWS_H
 
+/* Programs compare it. All that there is is there whatever it says. */
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0A00
+#endif
+
 #include <sal.h>
 #include <winnt.h>
 #include <winbase.h>
 #include <tacho_text.h>
 #include <tacho_print.h>
+#include <tacho_safe.h>
+#include <tacho_atomic.h>
+#include <tacho_system.h>
 #include <tacho_main.h>
 #if defined(__has_include)
 #if __has_include(<tacho_event.h>)

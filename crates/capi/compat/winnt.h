@@ -28,34 +28,11 @@ typedef const CHAR *LPCCH, *PCCH;
 #define ANSI_NULL ((CHAR)0)
 #define UNICODE_NULL ((WCHAR)0)
 
-/* ---- 64-bit numbers in halves ---- */
-
-typedef union _LARGE_INTEGER {
-    __extension__ struct {
-        DWORD LowPart;
-        LONG HighPart;
-    };
-    struct {
-        DWORD LowPart;
-        LONG HighPart;
-    } u;
-    LONGLONG QuadPart;
-} LARGE_INTEGER, *PLARGE_INTEGER;
-
-typedef union _ULARGE_INTEGER {
-    __extension__ struct {
-        DWORD LowPart;
-        DWORD HighPart;
-    };
-    struct {
-        DWORD LowPart;
-        DWORD HighPart;
-    } u;
-    ULONGLONG QuadPart;
-} ULARGE_INTEGER, *PULARGE_INTEGER;
+/* ---- Limits ---- */
 
 #define MAXDWORD 0xFFFFFFFF
 #define MAXLONG 0x7FFFFFFF
+#define MAXULONG 0xFFFFFFFF
 #define MAXLONGLONG 0x7FFFFFFFFFFFFFFFLL
 
 /* ---- Small macros ---- */
@@ -79,6 +56,7 @@ char (&tacho_compat_array(T (&)[N]))[N];
 #else
 #define C_ASSERT(condition) typedef char tacho_compat_asserted[(condition) ? 1 : -1] __attribute__((unused))
 #endif
+#define INVALID_HANDLE_VALUE ((HANDLE)(LONG_PTR)-1)
 #define UNREFERENCED_PARAMETER(name) ((void)(name))
 #define DBG_UNREFERENCED_PARAMETER(name) ((void)(name))
 #define UNREFERENCED_LOCAL_VARIABLE(name) ((void)(name))

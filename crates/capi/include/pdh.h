@@ -176,7 +176,7 @@ typedef struct _PDH_FMT_COUNTERVALUE_ITEM_W {
 
 typedef struct _PDH_STATISTICS {
     DWORD dwFormat;
-    DWORD count; /* how many of the raw values were good */
+    DWORD count; /* how many raw values were given, bad ones too */
     PDH_FMT_COUNTERVALUE min;
     PDH_FMT_COUNTERVALUE max;
     PDH_FMT_COUNTERVALUE mean;

@@ -11,6 +11,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::code::Code;
 use crate::failure::Failure;
 
+/// The first handle. Small numbers are what programs pass by mistake.
+const FIRST: usize = 4096;
+
+/// From a handle to the next: bits 0 and 1 stay clear, since bit 0 marks the events of compat/tacho_event.h.
+const STEP: usize = 4;
+
 /// The instances of the process by handle.
 #[derive(Debug)]
 pub(crate) struct Handles<T> {
@@ -19,8 +25,8 @@ pub(crate) struct Handles<T> {
 
 #[derive(Debug)]
 struct Table<T> {
-    /// The number given out last.
-    last: usize,
+    /// The number given out next.
+    next: usize,
     instances: BTreeMap<usize, Arc<T>>,
 }
 
@@ -29,7 +35,7 @@ impl<T> Table<T> {
     fn missing(&self, number: usize) -> Failure {
         let (code, text) = match number {
             0 => return Failure::null("handle"),
-            number if number <= self.last => (
+            number if (FIRST..self.next).contains(&number) && number.is_multiple_of(STEP) => (
                 Code::PU_ERROR_INVALID_PARAMETER,
                 "The handle is dead: CpiTerminate was called for it. CpiInit makes a new one.",
             ),
@@ -48,21 +54,22 @@ impl<T> Table<T> {
 
 impl<T> Handles<T> {
     pub(crate) const fn new() -> Self {
-        Self { table: RwLock::new(Table { last: 0, instances: BTreeMap::new() }) }
+        Self { table: RwLock::new(Table { next: FIRST, instances: BTreeMap::new() }) }
     }
 
     /// A new handle for an instance.
     pub(crate) fn add(&self, instance: T) -> Result<*mut c_void, Failure> {
         // A panic cannot leave the table half changed: each change is one call of the map's.
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let number = table.last.checked_add(1).ok_or_else(|| {
+        let number = table.next;
+        let next = number.checked_add(STEP).ok_or_else(|| {
             Failure::new(
                 Code::PU_ERROR_INSUFFICIENT_RESOURCES,
                 "All handles were given out: start the program again.",
             )
         })?;
         table.instances.insert(number, Arc::new(instance));
-        table.last = number;
+        table.next = next;
         Ok(without_provenance_mut(number))
     }
 
@@ -111,6 +118,12 @@ mod tests {
         assert_eq!(*handles.find(second).expect("it lives"), "second");
         let third = handles.add("third").expect("a handle");
         assert!(third != first && third != second, "no handle comes again");
+        for handle in [first, second, third] {
+            assert!(
+                handle.addr() >= FIRST && handle.addr().is_multiple_of(STEP),
+                "no handle looks like an event"
+            );
+        }
         for handle in [second, third] {
             handles.remove(handle).expect("it lives");
         }

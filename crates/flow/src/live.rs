@@ -7,6 +7,7 @@ mod views;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
@@ -32,6 +33,9 @@ pub struct LiveOptions {
     pub duration: Option<Duration>,
     /// Whether a first sample is taken at once that only opens the first interval ([`Sample::is_baseline`]).
     pub has_baseline: bool,
+    /// Whether counters of floating point numbers ([`CounterType::DOUBLE_RAW`]) are
+    /// [left out](LiveSource::left_out): a BLG cannot hold them.
+    pub is_for_blg: bool,
     /// Minutes to add to local time to get UTC, for the whole run: local times then rise, also where daylight time ends.
     pub bias_minutes: i32,
     /// When the machine was started, UTC; 0 where unknown.
@@ -48,6 +52,7 @@ impl Default for LiveOptions {
             samples: None,
             duration: None,
             has_baseline: false,
+            is_for_blg: false,
             bias_minutes: 0,
             boot_time: FileTime(0),
             stop: Stop::default(),
@@ -67,6 +72,7 @@ pub struct LiveSource {
     groups: Vec<LiveGroup>,
     /// The paths as they were given, with the groups that they select.
     asked: Vec<(String, Vec<usize>)>,
+    left_out: Vec<String>,
     options: LiveOptions,
     ticker: Ticker,
     report: LiveReport,
@@ -101,6 +107,7 @@ impl LiveSource {
         let mut named: Vec<NamedSet> = Vec::new();
         named.resize_with(query.sets().len(), NamedSet::default);
         let mut groups: Vec<LiveGroup> = Vec::new();
+        let mut left_out = Vec::new();
         let mut asked: Vec<_> = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
             for found in found {
@@ -110,6 +117,13 @@ impl LiveSource {
                 let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
                     continue;
                 };
+                if options.is_for_blg && holds_doubles(group.description()) {
+                    let name = path_of(group.description());
+                    if !left_out.contains(&name) {
+                        left_out.push(name);
+                    }
+                    continue;
+                }
                 let known = groups.iter().position(|known| known.is_same(&group));
                 asked[number].1.push(known.unwrap_or(groups.len()));
                 if known.is_none() {
@@ -122,6 +136,7 @@ impl LiveSource {
             named,
             groups,
             asked,
+            left_out,
             ticker: Ticker::new(options.interval),
             report: LiveReport::default(),
             left: options.samples,
@@ -142,6 +157,11 @@ impl LiveSource {
     /// The descriptions of the groups that samples will have.
     pub fn descriptions(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
         self.groups.iter().map(LiveGroup::description)
+    }
+
+    /// The counters that the paths select and that [`LiveOptions::is_for_blg`] leaves out: `\set\counter`, each once.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// The paths, as they were given, that select a counter but had no instance in the last sample.
@@ -192,6 +212,16 @@ impl LiveSource {
         self.last = Some(utc);
         Moment { utc, bias_minutes: self.options.bias_minutes }
     }
+}
+
+fn holds_doubles(set: &CounterSet) -> bool {
+    set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
+}
+
+/// The counter of a group, without an instance.
+fn path_of(set: &CounterSet) -> String {
+    let counter = set.counters.first().map_or("", |counter| &*counter.name);
+    format!(r"\{}\{counter}", set.name)
 }
 
 /// A registered set as samples and logs describe it, with the counters that are shown.

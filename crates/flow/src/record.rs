@@ -95,7 +95,7 @@ pub enum AtMax {
 pub struct RecordSummary {
     /// How many samples.
     pub samples: u64,
-    /// How many raw values.
+    /// How many raw values; of a text, those that have a column.
     pub values: u64,
     /// How many entries the logs have: a counter of all instances is one.
     pub counters: usize,
@@ -318,7 +318,7 @@ impl<L: LogFiles> Recorder<L> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;
         summary.samples += 1;
-        summary.values += sample.len() as u64;
+        summary.values += segment.values_of(sample) as u64;
         summary.counters = sample.groups.len();
         summary.first.get_or_insert(sample.at);
         summary.last = Some(sample.at);

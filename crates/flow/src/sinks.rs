@@ -141,6 +141,16 @@ impl Formatter {
         }
         &self.cells
     }
+
+    /// How many raw values of the sample that was formatted last have a cell.
+    fn values_of(&self, sample: &Sample) -> usize {
+        let present = self.groups.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
+        let values = |(formatted, group): (&FormattedGroup, &Group)| {
+            let rows = formatted.rows.iter().zip(group.rows());
+            rows.filter(|&(&row, _)| row != NO_CELL).map(|(_, values)| values.len()).sum::<usize>()
+        };
+        present.map(values).sum()
+    }
 }
 
 impl FormattedGroup {

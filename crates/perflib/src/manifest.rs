@@ -92,6 +92,11 @@ fn parse_into(file: &Path, bytes: &[u8], violations: &mut Violations) -> Option<
         return None;
     }
     let text = text::decode(bytes, violations)?;
+    if text.is_empty() {
+        let (found, expected) = ("an empty file".to_owned(), "a manifest".to_owned());
+        violations.push(Severity::Error, Position::START, "file", found, expected);
+        return None;
+    }
     let lines = text::Lines::new(&text);
     let document = xml::parse(&text, &lines, violations)?;
     let mut reader = element::Reader { lines: &lines, violations };

@@ -172,6 +172,8 @@ impl Provider {
     /// several instances. The name of a single-instance set's instance does not matter.
     pub fn create_instance(&self, set: Guid, name: &str, id: u32) -> Result<Arc<Instance>, PublishError> {
         let set = self.set(set)?;
+        // A thread that a forked child has not may hold the lock.
+        set.file.check_process()?;
         let mut instances = lock(&set.instances);
         let slot = set.file.create_instance(name, id)?;
         let instance = Arc::new(Instance::new(slot, Arc::clone(&set.places), set.file.description()));
@@ -179,9 +181,10 @@ impl Provider {
         Ok(instance)
     }
 
-    /// The instance of this name and id, if there is one.
+    /// The instance of this name and id, if there is one. A forked child finds none of its parent's.
     pub fn query_instance(&self, set: Guid, name: &str, id: u32) -> Option<Arc<Instance>> {
         let set = self.set(set).ok()?;
+        set.file.check_process().ok()?;
         let instances = lock(&set.instances);
         instances.get(&(name.to_owned(), id)).cloned()
     }

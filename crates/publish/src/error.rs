@@ -117,7 +117,7 @@ fn io_code(error: &io::Error) -> u32 {
 fn way_out(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         ErrorKind::PermissionDenied => {
-            "let the user that the application runs as write to the folder (a member of the group tacho may write to \
+            "give the application's user write access to the folder (a member of the group tacho may write to \
              /run/tachograph), or name another folder with TACHO_RUNTIME_DIR"
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::NotFound | ErrorKind::NotADirectory => {

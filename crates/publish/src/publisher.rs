@@ -70,7 +70,8 @@ impl Publisher {
         Self::default()
     }
 
-    /// Publishes in this folder. Readers have to be told of it with `TACHO_RUNTIME_DIR`.
+    /// Publishes in this folder, which has to be one for published sets alone: what others left behind in it is cleaned up.
+    /// Readers have to be told of it with `TACHO_RUNTIME_DIR`.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -112,7 +113,7 @@ impl Publisher {
     ///
     /// Each set gets a thread that waits at a socket beside its file, and each reader that speaks to it one more. The
     /// callback runs on those, one call at a time, and should be done within a second: readers do not wait longer. It must
-    /// not wait for what the thread that stops the set holds.
+    /// not wait for what the thread that stops the set holds. The threads block all signals but those of faults.
     #[must_use]
     pub fn control(
         mut self,

@@ -267,6 +267,66 @@ fn of_too_many_readers_the_most_silent_goes() {
 }
 
 #[test]
+fn readers_who_wait_for_a_slow_callback_are_bounded() {
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let (wait, calls) = (Mutex::new(wait), Arc::new(AtomicU64::new(0)));
+    let called = Arc::clone(&calls);
+    let control: ControlCallback = Arc::new(move |request| {
+        // It waits until the sender is gone.
+        let _ = wait.lock().expect("a lock").recv();
+        called.fetch_add(u64::from(request.kind == RequestKind::AddCounter), Ordering::SeqCst);
+        Ok(())
+    });
+    let (folder, _provider) = provider(Some(control));
+    let come = |_| {
+        let mut stream = connect(folder.path());
+        // Who is refused may be so before all is sent.
+        let _ = stream.write_all(&encoded(Kind::AddCounter));
+        stream
+    };
+    let streams: Vec<_> = (0..100).map(come).collect();
+    assert!(is_closed(&streams[99]), "the last one is refused, so all were looked at");
+    drop(go_on);
+    let before = Instant::now();
+    while calls.load(Ordering::SeqCst) < 16 && before.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let calls = calls.load(Ordering::SeqCst);
+    assert!((16..=20).contains(&calls), "{calls} readers had a thread");
+    assert_eq!(ask(&connect(folder.path()), Kind::CollectEnd), 0, "there is room again");
+}
+
+/// The signals that the calling thread blocks, a bit for each.
+fn blocked_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("the status");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("the mask");
+    u64::from_str_radix(mask.trim(), 16).expect("hexadecimal")
+}
+
+#[test]
+fn the_threads_take_no_signal_of_the_application() {
+    let mask = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&mask);
+    let control: ControlCallback = Arc::new(move |_| {
+        seen.store(blocked_signals(), Ordering::SeqCst);
+        Ok(())
+    });
+    let before = blocked_signals();
+    let (folder, _provider) = provider(Some(control));
+    assert_eq!(blocked_signals(), before, "the application's own thread has its mask again");
+    assert_eq!(ask(&connect(folder.path()), Kind::CollectStart), 0);
+    let mask = mask.load(Ordering::SeqCst);
+    let blocks = |signal: i32| mask & (1 << (signal - 1)) != 0;
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGCHLD, libc::SIGUSR1, libc::SIGALRM] {
+        assert!(blocks(signal), "{signal}");
+    }
+    for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
+        assert!(!blocks(fault), "{fault}");
+    }
+}
+
+#[test]
 fn a_callback_may_stop_its_provider() {
     let slot: Arc<OnceLock<Provider>> = Arc::default();
     let own = Arc::clone(&slot);

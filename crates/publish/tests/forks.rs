@@ -79,6 +79,8 @@ fn instances_stay_where_a_child_drops_them() {
         drop(express.take());
         // Nor can it add any: the slots are the parent's.
         assert!(queues.instance("of the child").is_err());
+        assert!(queues.find_or_create("express", 0).is_err());
+        assert!(queues.find("express", 0).is_none());
     });
     assert!(ended);
     let other = queues.instance("other").expect("room");

@@ -19,10 +19,12 @@ pub type CacheLine = [AtomicU64; 8];
 /// | 1 | the count, all of it; added to after word 0 |
 /// | 2 | how often the sum in word 0 passed a multiple of half its range; added to after word 0 |
 /// | 3 | the part of single additions that is above half the range of the sum in word 0, in units of that |
+/// | 4 | the part of single additions whose count is 256 or more, in units of 256 |
 ///
-/// Bounds: fewer than `1 << COUNT_BITS` additions may be under way or done between two loads of a reader; the reader asks
-/// word 1 again, and tries anew where it was slower than a quarter of that. An addition of half the range of the sum or more
-/// (2^47: a time of 39 hours, 140 terabytes) may be seen in two steps.
+/// Bounds: less than `1 << COUNT_BITS` may be under way or added between two loads of a reader, which asks word 1 again,
+/// and tries anew where it was slower than a quarter of that; threads that are stopped between their two steps take 1
+/// each, or up to 255 where they add many at once. An addition of half the range of the sum or more (2^47: a time of 39
+/// hours, 140 terabytes), or of 256 things at once or more, may be seen in two steps.
 ///
 /// `COUNT` and `SUM` are the widths of the two fields in bits; other widths than 16 and 48 are for the model checker.
 #[derive(Debug)]
@@ -46,17 +48,20 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     const SHIFT: u32 = 64 - COUNT - SUM;
     /// Half the range of the sum in the short word, as a number of bits.
     const HALF: u32 = SUM - 1;
+    /// Counts of this many bits and more are not for the short word: few threads that are stopped on their way could
+    /// take the reader's room for what is late.
+    const MANY: u32 = COUNT / 2;
     /// How often a reader that is held up tries again.
     const TRIES: usize = 1000;
 
-    /// The pair in the first four words.
+    /// The pair in the first five words.
     ///
     /// # Panics
     ///
     /// When there are fewer words.
     #[inline]
     pub fn new(words: &'a [AtomicU64]) -> Self {
-        assert!(words.len() >= 4, "a pair has four words");
+        assert!(words.len() >= 5, "a pair has five words");
         Self { words }
     }
 
@@ -68,19 +73,20 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
 
     /// Adds `value`, which is the sum of `count` things, to the sum, and `count` to the number.
     ///
-    /// A count of 2^15 or more is added in parts.
+    /// Whole multiples of 256 of the number are added in a second step, as are such of the sum that are half its range or
+    /// more.
     #[inline]
     pub fn add_many(&self, value: u64, count: u64) {
-        let most = (1 << (COUNT - 1)) - 1;
         let (mut value, mut count) = (value, count);
-        while count > most {
-            self.add_some(0, most);
-            count -= most;
-        }
         let above = value >> Self::HALF;
         if above != 0 {
             self.words[3].fetch_add(above, Ordering::Release);
             value &= (1 << Self::HALF) - 1;
+        }
+        let many = count >> Self::MANY;
+        if many != 0 {
+            self.words[4].fetch_add(many, Ordering::Release);
+            count &= (1 << Self::MANY) - 1;
         }
         self.add_some(value, count);
     }
@@ -106,6 +112,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             let count = self.words[1].load(Ordering::Acquire);
             let passed = self.words[2].load(Ordering::Acquire);
             let above = self.words[3].load(Ordering::Acquire);
+            let many = self.words[4].load(Ordering::Acquire);
             let short = self.words[0].load(Ordering::Acquire) >> Self::SHIFT;
             let count_after = self.words[1].load(Ordering::Acquire);
             if count_after.wrapping_sub(count) > quarter {
@@ -119,14 +126,9 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             let carried = (passed << Self::HALF).wrapping_add(low);
             // Each time that the count passed its end, one was carried into the sum.
             let sum = carried.wrapping_sub(count >> COUNT).wrapping_add(above << Self::HALF);
-            return Some(Sum { sum, count });
+            return Some(Sum { sum, count: count.wrapping_add(many << Self::MANY) });
         }
         None
-    }
-
-    /// Sets all to 0, before anybody else knows the cell.
-    pub fn clear(&self) {
-        self.words[..4].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }
 

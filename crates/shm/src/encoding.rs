@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use crate::layout::{HEADER_BYTES, MAX_DESCRIPTION};
+use crate::layout::{HEADER_BYTES, MAX_DESCRIPTION, MAX_TEXT};
 use crate::problem::Problem;
 use crate::{CellKind, CounterDescription, Description, Guid, InstanceKind};
 
@@ -28,6 +28,11 @@ pub(crate) fn check(description: &Description) -> Result<(), Problem> {
         if name.encode_utf16().count() > Description::MAX_NAME {
             return bad(format!("a name of {} bytes", name.len()), "at most 1023 characters");
         }
+    }
+    let of_set = [&description.help, &description.instances_help, &description.provider_name];
+    let of_counters = counters.iter().flat_map(|counter| [&counter.help, &counter.unit]);
+    if let Some(long) = of_set.into_iter().chain(of_counters).find(|text| text.len() > MAX_TEXT) {
+        return bad(format!("a text of {} bytes", long.len()), "at most 65536 bytes");
     }
     let mut by_id = HashMap::with_capacity(counters.len());
     for counter in counters {
@@ -120,7 +125,7 @@ fn put_text(out: &mut Vec<u8>, texts: &mut Vec<u8>, text: &str) {
 /// Reads a description; offsets in problems count from the start of the file.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Description, Problem> {
     if bytes.len() > MAX_DESCRIPTION {
-        return Err(Problem::new(HEADER_BYTES, bytes.len(), "a description of at most 64 MiB"));
+        return Err(Problem::new(HEADER_BYTES, bytes.len(), "a description of at most 16 MiB"));
     }
     let mut head = Fields { bytes, at: 0 };
     let set = Guid::from_bytes(head.take()?);
@@ -245,6 +250,10 @@ impl Texts<'_> {
             return Err(Problem::new(HEADER_BYTES + at, "a text over others", "texts side by side"));
         };
         self.left.set(left);
+        if length > MAX_TEXT {
+            let found = format!("a text of {length} bytes");
+            return Err(Problem::new(HEADER_BYTES + at, found, format!("at most {MAX_TEXT}")));
+        }
         match std::str::from_utf8(text) {
             Ok(text) => Ok(text.to_owned()),
             Err(_) => Err(Problem::new(HEADER_BYTES + self.at + offset, "bytes that are no text", "UTF-8")),

@@ -140,9 +140,16 @@ impl Folder {
     }
 
     /// Removes a file that its writer left behind, with its socket; so that nobody removes what came in its place, it must
-    /// be the one that was looked at. Gives whether it is gone. Without permission, nothing happens.
+    /// be the one that was looked at, and a regular file with such a name as writers give. Gives whether it is gone. Without
+    /// permission, nothing happens.
     pub fn remove_if_left(&self, name: &str) -> bool {
+        if !is_of_a_writer(name, FILE) {
+            return false;
+        }
         let Ok(file) = self.open_file(name) else { return false };
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return false;
+        }
         // Who gets the lock knows that the writer is gone.
         if file.try_lock_shared().is_err() || !self.is_still(name, &file) {
             return false;
@@ -163,17 +170,20 @@ impl Folder {
                 let changed = entry.metadata().and_then(|metadata| metadata.modified());
                 changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > GRACE))
             };
-            if name.ends_with(UNREADY) && name.starts_with('.') {
+            if let Some(ready) = name.strip_suffix(UNREADY).and_then(|name| name.strip_prefix('.')) {
+                if !is_of_a_writer(ready, FILE) {
+                    continue;
+                }
                 let is_left = || self.open_file(&name).is_ok_and(|file| file.try_lock_shared().is_ok());
                 if is_old() && is_left() {
                     let _ = std::fs::remove_file(entry.path());
                 }
-            } else if name.ends_with(UNREADY_SOCKET) {
+            } else if is_of_a_writer(&name, UNREADY_SOCKET) {
                 // Only an empty folder, and not what a link of this name leads to.
                 if is_old() {
                     let _ = std::fs::remove_dir(entry.path());
                 }
-            } else if let Some(stem) = name.strip_suffix(SOCKET) {
+            } else if let Some(stem) = name.strip_suffix(SOCKET).filter(|_| is_of_a_writer(&name, SOCKET)) {
                 let file = self.by_descriptor().join(format!("{stem}{FILE}"));
                 if is_old()
                     && matches!(file.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
@@ -214,6 +224,16 @@ impl Folder {
     pub fn socket_path(&self, name: &str) -> PathBuf {
         self.by_descriptor().join(socket_name(name))
     }
+}
+
+/// Whether a name with this ending is one that writers give: nothing else in the folder is ours to remove.
+fn is_of_a_writer(name: &str, ending: &str) -> bool {
+    let Some(stem) = name.strip_suffix(ending) else { return false };
+    let parts: Vec<&str> = stem.split('-').collect();
+    let [guid, process, unique] = parts[..] else { return false };
+    let is_hexadecimal = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_process = (1..=10).contains(&process.len()) && process.bytes().all(|byte| byte.is_ascii_digit());
+    guid.len() == 32 && is_hexadecimal(guid) && is_process && unique.len() == 16 && is_hexadecimal(unique)
 }
 
 /// The name of the socket beside a file.

@@ -82,7 +82,14 @@ pub(crate) mod plain {
 }
 
 /// Most bytes of a description.
-pub(crate) const MAX_DESCRIPTION: usize = 64 << 20;
+pub(crate) const MAX_DESCRIPTION: usize = 16 << 20;
+
+/// Most bytes of a text of the description.
+pub(crate) const MAX_TEXT: usize = 64 << 10;
+
+/// Most bytes of names that are read from slots beyond their own in one look: more instances than one can have of one chain
+/// of slots would make a small file large.
+pub(crate) const MAX_LONG_NAMES: usize = 16 << 20;
 
 /// Most bytes of a file.
 pub(crate) const MAX_FILE: usize = 1 << 30;

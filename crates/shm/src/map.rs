@@ -13,7 +13,7 @@ use std::io;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Arc, Once};
 
 use crate::cell::CacheLine;
@@ -102,7 +102,10 @@ impl Mapping {
         let start = self.start.as_ptr() as usize;
         let before = GUARDED.replace(Guarded { start, end: start + self.length, was_cut: false });
         let restore = Restore(before);
+        // The handler runs in this thread: what it looks at and changes must stand before and after the look.
+        compiler_fence(Ordering::SeqCst);
         let seen = look(self.words());
+        compiler_fence(Ordering::SeqCst);
         let was_cut = GUARDED.get().was_cut;
         drop(restore);
         if was_cut { Err(WasCut) } else { Ok(seen) }
@@ -306,8 +309,12 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
     let (handler, flags) = (BEFORE.0.load(Ordering::Relaxed), BEFORE.1.load(Ordering::Relaxed));
     match handler {
         libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: the default ends the process when the instruction is tried again.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            // SAFETY: the default ends the process when the instruction is tried again, or by the signal that is raised here,
+            // which comes when this handler ends.
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
         }
         handler if flags as i32 & libc::SA_SIGINFO != 0 => {
             type Action = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);

@@ -1,5 +1,6 @@
 //! Reading a published set, of which nothing is trusted: neither that its bytes make sense, nor that they stay.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::cell::{Pair, ratio_of};
 use crate::folder::Folder;
 use crate::layout::{
-    HEADER_BYTES, LINE, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_NAME_BYTES, PAGE, VERSION, header,
-    plain, slot, state,
+    HEADER_BYTES, LINE, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, MAX_NAME_BYTES, PAGE,
+    VERSION, header, plain, slot, state,
 };
 use crate::map::{Mapping, WasCut};
 use crate::problem::{OpenError, Problem};
@@ -27,9 +28,10 @@ pub struct SetReader {
     /// The file was cut under a look, and the mapping is of no use any more.
     was_cut: bool,
     owner: u32,
+    file_id: (u64, u64),
     head: Head,
     description: Arc<Description>,
-    cells: Vec<Cell>,
+    cells: Vec<Place>,
 }
 
 /// What the header says and does not change.
@@ -46,7 +48,7 @@ struct Head {
 
 /// Where a counter's value is in a slot.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct Place {
     kind: CellKind,
     /// The first word.
     at: usize,
@@ -74,6 +76,8 @@ pub struct Instance<'a> {
     place: usize,
     slots: usize,
     life: u64,
+    /// How many bytes of long names may still be read in this look.
+    left: &'a Cell<usize>,
 }
 
 impl SetReader {
@@ -106,14 +110,15 @@ impl SetReader {
             let lines = counter.lines();
             let needs_mark = counter.attributes & CounterDescription::BY_REFERENCE != 0;
             let is_word = counter.cell == CellKind::Plain && lines == 1 && !needs_mark;
-            let cell = Cell { kind: counter.cell, at, lines, needs_mark, is_word };
+            let cell = Place { kind: counter.cell, at, lines, needs_mark, is_word };
             at += lines * LINE;
             cell
         };
         let cells = description.counters.iter().map(cell).collect();
-        let owner = metadata.uid();
+        let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let description = Arc::new(description);
-        Ok(Self { file, name: name.to_owned(), mapping, was_cut: false, owner, head, description, cells })
+        let name = name.to_owned();
+        Ok(Self { file, name, mapping, was_cut: false, owner, file_id, head, description, cells })
     }
 
     /// What the set is.
@@ -129,6 +134,11 @@ impl SetReader {
     /// The user who owns the file, as the kernel says.
     pub fn owner(&self) -> u32 {
         self.owner
+    }
+
+    /// The file's device and its number there: as long as it is open, no other file has both.
+    pub fn file_id(&self) -> (u64, u64) {
+        self.file_id
     }
 
     /// The number of the process, as the file says: it may be that of another name space, or not true.
@@ -181,6 +191,7 @@ impl SetReader {
         }
         // What comes later is seen the next time.
         let slots = self.see_growth()?;
+        let left = Cell::new(MAX_LONG_NAMES);
         let outcome = self.mapping.guarded(|words| {
             let folds = load(words, header::FOLDS);
             for place in 0..slots {
@@ -190,7 +201,7 @@ impl SetReader {
                 };
                 let life = load(slot, slot::LIFE);
                 if !matches!(life, 0 | slot::IS_NAME) {
-                    look(&Instance { words, slot, reader: self, place, slots, life });
+                    look(&Instance { words, slot, reader: self, place, slots, life, left: &left });
                 }
             }
             fence(Ordering::Acquire);
@@ -265,12 +276,17 @@ impl Instance<'_> {
     }
 
     /// Puts the instance's name into `name`; what is no UTF-8 is replaced. Gives whether the name is whole: its rest may be
-    /// in slots that came while the file was read, or make no sense.
+    /// in slots that came while the file was read, or make no sense; or there were more long names in this look than its bound
+    /// of 16 MiB holds.
     pub fn name_into(&self, name: &mut String) -> bool {
         name.clear();
         let mut bytes = [0; MAX_NAME_BYTES];
         let length = (load(self.slot, slot::ID_AND_LENGTH) >> 32) as usize;
         let length = length.min(MAX_NAME_BYTES);
+        if length > (LINE - slot::NAME) * 8 {
+            let Some(left) = self.left.get().checked_sub(length) else { return false };
+            self.left.set(left);
+        }
         let mut filled = copy(&self.slot[slot::NAME..LINE], &mut bytes[..length]);
         let mut next = load(self.slot, slot::NEXT);
         while filled < length && (1..=self.slots as u64).contains(&next) {
@@ -300,7 +316,7 @@ impl Instance<'_> {
         self.value_of(cell)
     }
 
-    fn value_of(&self, cell: &Cell) -> Option<Reading> {
+    fn value_of(&self, cell: &Place) -> Option<Reading> {
         let words = self.slot.get(cell.at..cell.at + cell.lines * LINE)?;
         match cell.kind {
             CellKind::None => None,
@@ -364,7 +380,7 @@ fn read_head(words: &[AtomicU64]) -> Result<(Head, Description), Problem> {
     field(header::VERSION, "version 1", &|value| value == VERSION)?;
     let is_description = |value: u64| value <= MAX_DESCRIPTION as u64;
     let description_bytes =
-        field(header::DESCRIPTION_BYTES, "at most 64 MiB of description", &is_description)? as usize;
+        field(header::DESCRIPTION_BYTES, "at most 16 MiB of description", &is_description)? as usize;
     let slots_at = (HEADER_BYTES + description_bytes).next_multiple_of(PAGE);
     field(header::SLOTS_AT, &format!("slots at {slots_at}"), &|value| value == slots_at as u64)?;
     let mut bytes = vec![0; description_bytes.min(words.len().saturating_mul(8))];

@@ -16,7 +16,7 @@ use crate::layout::{
 use crate::map::{Mapping, boot_nanoseconds, reserve};
 use crate::problem::{Problem, WriteError};
 use crate::slots::{Places, Slot, SlotOwner};
-use crate::{CellKind, Description, InstanceKind, encoding};
+use crate::{CellKind, CounterDescription, Description, InstanceKind, encoding};
 
 /// How much a file grows at least, so that not every instance asks the kernel for room.
 const GROWTH: usize = 16 * PAGE;
@@ -411,18 +411,28 @@ impl Inner {
                         set_ratio(&to[0], sum(value, value_before), sum(base, base_before));
                     }
                     CellKind::Plain => {
+                        let has_value =
+                            |cell: &[AtomicU64]| cell[plain::HAS_VALUE].load(Ordering::Relaxed) != 0;
+                        let by_reference = counter.attributes & CounterDescription::BY_REFERENCE != 0;
+                        if by_reference && !has_value(from) {
+                            continue;
+                        }
+                        let is_first = is_first || by_reference && !has_value(to);
                         let value = from[plain::VALUE].load(Ordering::Relaxed);
                         let before = to[plain::VALUE].load(Ordering::Relaxed);
+                        let (least, greatest) =
+                            ((value as i64).min(before as i64), (value as i64).max(before as i64));
                         let after = match counter.aggregate {
                             // A striped value is all of its lines together: there is no least or largest of them.
                             3 | 4 if count == 1 && is_first => value,
-                            3 if count == 1 => value.min(before),
-                            4 if count == 1 => value.max(before),
+                            3 if count == 1 => least as u64,
+                            4 if count == 1 => greatest as u64,
                             _ => value.wrapping_add(before),
                         };
                         to[plain::VALUE].store(after, Ordering::Relaxed);
-                        to[plain::HAS_VALUE]
-                            .fetch_or(from[plain::HAS_VALUE].load(Ordering::Relaxed), Ordering::Relaxed);
+                        if has_value(from) {
+                            to[plain::HAS_VALUE].store(1, Ordering::Relaxed);
+                        }
                     }
                 }
             }

@@ -93,7 +93,7 @@ fn every_bit_may_be_wrong() {
 const BROKEN: [(usize, u64, &str); 12] = [
     (0, 0, "expected TACHOSET"),
     (1, 2, "expected version 1"),
-    (2, u64::MAX, "at most 64 MiB"),
+    (2, u64::MAX, "at most 16 MiB"),
     (2, 10_000, "expected slots at"),
     (3, 0, "expected slots at"),
     (4, 64, "expected slots of"),

@@ -14,7 +14,7 @@ type Narrow<'a> = Pair<'a, 3, 4>;
 /// What was added before the writers start: close to half the range of the sum.
 const BEFORE: u64 = 6;
 
-fn words() -> Arc<[AtomicU64; 4]> {
+fn words() -> Arc<[AtomicU64; 5]> {
     Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
 }
 
@@ -32,7 +32,7 @@ fn every_order_of_three(check: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Starts a thread that adds these values.
-fn writer(words: &Arc<[AtomicU64; 4]>, values: &'static [u64]) -> thread::JoinHandle<()> {
+fn writer(words: &Arc<[AtomicU64; 5]>, values: &'static [u64]) -> thread::JoinHandle<()> {
     let words = Arc::clone(words);
     thread::spawn(move || values.iter().for_each(|value| Narrow::new(&words[..]).add(*value)))
 }

@@ -179,13 +179,17 @@ fn what_a_dead_writer_left_is_removed() {
     let name = files(folder.path()).remove(0);
     let here = Folder::open(folder.path()).expect("the folder");
     assert!(!here.remove_if_left(&name), "its writer lives");
-    let copy = folder.path().join("copy.tacho");
-    std::fs::copy(folder.path().join(&name), &copy).expect("a copy");
-    std::fs::write(folder.path().join("copy.sock"), "").expect("a file in the socket's place");
-    let reader = SetReader::open(&here, "copy.tacho").expect("a reader");
+    let left = format!("{}.tacho", ["0".repeat(32), "1".into(), "2".repeat(16)].join("-"));
+    for name in [left.as_str(), "notes.tacho"] {
+        std::fs::copy(set.path().expect("a file"), folder.path().join(name)).expect("a copy");
+    }
+    std::fs::write(folder.path().join(left.replace(".tacho", ".sock")), "").expect("in the socket's place");
+    let reader = SetReader::open(&here, &left).expect("a reader");
     assert!(!reader.is_alive(), "nobody has its lock");
-    assert!(here.remove_if_left("copy.tacho"));
-    assert!(!here.remove_if_left("copy.tacho"));
+    assert!(here.remove_if_left(&left));
+    assert!(!here.remove_if_left(&left));
+    assert!(!here.remove_if_left("notes.tacho"), "no writer gave it this name");
+    std::fs::remove_file(folder.path().join("notes.tacho")).expect("it is there");
     assert_eq!(everything(folder.path()).len(), 1);
     drop(set);
 }

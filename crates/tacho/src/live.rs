@@ -1,5 +1,7 @@
 //! This machine as a source: its counter sets, and what the paths of the command line mean on it.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -25,6 +27,9 @@ const DEFAULT_COUNTERS: [&[&str]; 6] = [
     &[r"\PhysicalDisk(_Total)\% Disk Time", r"\PhysicalDisk(_Total)\% Idle Time"],
     &[r"\PhysicalDisk(_Total)\Current Disk Queue Length", r"\PhysicalDisk(_Total)\Avg. Disk Queue Length"],
 ];
+
+/// The variable that names the folder where programs publish first.
+const RUNTIME_FOLDER: &str = "TACHO_RUNTIME_DIR";
 
 /// The default counters, as far as this machine has them.
 pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
@@ -129,6 +134,18 @@ pub(crate) fn open(
         return Err(Failure::usages(lines));
     }
     lines.iter().for_each(say);
+    if let [first, others @ ..] = source.left_out() {
+        let many = match others.len() {
+            0 => String::new(),
+            others => format!(" and {}", counted(others as u64, "other counter", "other counters")),
+        };
+        let holds = if others.is_empty() { "holds" } else { "hold" };
+        let line = format!("'{first}'{many} {holds} floating point numbers, which a BLG cannot hold");
+        if source.descriptions().next().is_none() {
+            return Err(Failure::usage(format!("{line}: nothing remains; write CSV or TSV instead")));
+        }
+        say(format_args!("{line}: left out"));
+    }
     Ok(Live { report: source.report(), source, zone })
 }
 
@@ -136,7 +153,30 @@ pub(crate) fn open(
 /// it is about a folder or a file.
 pub(crate) fn say_notices(registry: &Registry, is_wanted: impl Fn(Option<&str>) -> bool) {
     let notices: Vec<_> = registry.notices().iter().filter(|notice| is_wanted(notice.set())).collect();
-    say_some(&notices, "other notices of published counter sets", ToString::to_string);
+    let others =
+        "other notices of counter sets of programs, MMV files and registrations (tacho list -v tells all)";
+    say_some(&notices, others, ToString::to_string);
+    if is_wanted(None) {
+        say_missing_folder();
+    }
+}
+
+/// As [`say_notices`], with all that there is to tell.
+pub(crate) fn say_every_notice(registry: &Registry) {
+    registry.notices().iter().for_each(say);
+    say_missing_folder();
+}
+
+/// Says that the folder for published sets that was asked for is not there: its name may be wrong.
+fn say_missing_folder() {
+    let Some(folder) = std::env::var_os(RUNTIME_FOLDER).filter(|folder| !folder.is_empty()) else { return };
+    let found = std::fs::symlink_metadata(&folder);
+    if found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let folder = Path::new(&folder).display();
+        say(format_args!(
+            "{folder}: there is no such folder ({RUNTIME_FOLDER}), so no program publishes there"
+        ));
+    }
 }
 
 /// Says of which sets values come only when a program publishes them.

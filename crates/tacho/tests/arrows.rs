@@ -54,7 +54,7 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 13] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
-    ("tachograph-publish", &[]),
+    ("tachograph-publish", &["libc"]),
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
@@ -83,7 +83,7 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 13] = [
 /// The files with `unsafe` in them, in the only crates that have any. All other crates forbid it.
 const UNSAFE_FILES: [(&str, &[&str]); 4] = [
     ("tachograph-shm", &["src/map.rs"]),
-    ("tachograph-publish", &["src/tsc.rs"]),
+    ("tachograph-publish", &["src/signals.rs", "src/tsc.rs"]),
     ("tachograph-cpi", &["src/perf_event.rs", "src/user_read.rs"]),
     (
         "tachograph-capi",

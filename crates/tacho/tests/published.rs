@@ -219,8 +219,51 @@ fn what_is_refused_is_said_once() {
         status == Some(2) && told.contains("planted.tacho: ") && told.contains("'Tacho Test Shop'"),
         "{told}"
     );
+    // The start of a name asks for the rest of it.
+    let (status, told) = folder.complains(&["list", "Tacho Test"]);
+    assert!(
+        status == Some(2) && told.contains("and no file: did you mean the counter set 'Tacho Test Shop'?"),
+        "{told}"
+    );
     let (status, told) = folder.complains(&["list", "Tacho Test Till"]);
     assert!(status == Some(2) && told.contains("planted.tacho: "), "{told}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_said() {
+    let folder = Folder::new();
+    let (status, told) = folder.complains(&["list"]);
+    assert_eq!(status, Some(0));
+    assert!(told.contains("/run: there is no such folder (TACHO_RUNTIME_DIR), "), "{told}");
+    assert_eq!(folder.complains(&["list", "Memory"]), (Some(0), String::new()));
+    let _shop = folder.publisher().start::<Shop>().expect("the set");
+    assert!(!folder.complains(&["list"]).1.contains("no such folder"));
+}
+
+#[test]
+fn lists_without_words_can_be_told_everything() {
+    let folder = Folder::new();
+    let _shop = folder.publisher().start::<Shop>().expect("the set");
+    for number in 0..12 {
+        let name = format!("planted{number}.tacho");
+        symlink("/etc/passwd", folder.runtime().join(name)).expect("a link");
+    }
+    let (_, told) = folder.complains(&["list"]);
+    assert!(told.matches("planted").count() == 10 && told.contains("(tacho list -v tells all)"), "{told}");
+    let (_, told) = folder.complains(&["list", "-v"]);
+    assert!(told.matches("planted").count() == 12 && !told.contains("tells all"), "{told}");
+}
+
+#[test]
+fn a_registered_set_has_no_instances_until_a_program_runs() {
+    let folder = Folder::new();
+    let manifests = folder.0.path().join("manifests");
+    std::fs::create_dir(&manifests).expect("a folder");
+    let shop = include_str!("../../perflib/tests/manifest/shop.man");
+    std::fs::write(manifests.join("shop.man"), shop).expect("writable");
+    let listed = folder.prints(&["list"]);
+    let row = listed.lines().find(|line| line.starts_with("Shop Carts  ")).expect("the set");
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>()[2..5], ["none", "now", "4"], "{row}");
 }
 
 /// A set of the machine's name.

@@ -54,6 +54,15 @@ impl From<RawCounterBlock> for RawCounter {
     }
 }
 
+/// What is written where there is no raw value.
+const NO_RAW_VALUE: RawCounterBlock = RawCounterBlock {
+    status: PdhStatus::CSTATUS_INVALID_DATA.0,
+    time_stamp: FileTimeHalves { low: 0, high: 0 },
+    first: 0,
+    second: 0,
+    multi_count: 0,
+};
+
 /// Writes a value, or the status of the value that there is not.
 fn write(formatted: std::result::Result<FormattedValue, NoValue>, place: Out<FormattedBlock>) -> Result<()> {
     match formatted {
@@ -87,8 +96,9 @@ pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounter
     let counter = objects::counter(counter)?;
     let query = counter.query();
     counter_type.set(query.kind(counter.id)?.counter_type.0);
-    value.set((&query.raw_value(counter.id)?).into());
-    Ok(())
+    let raw = query.raw_value(counter.id);
+    value.set(raw.as_ref().map_or(NO_RAW_VALUE, RawCounterBlock::from));
+    raw.map(drop)
 }
 
 /// Hands items out: structures of one size after the other, then their names.

@@ -127,6 +127,79 @@ static void clocks(void)
     HOLDS(GetTickCount64() >= (ULONGLONG)before.QuadPart / 10000);
 }
 
+#ifndef __cplusplus
+/* Strict C modes hide it. */
+int setenv(const char *name, const char *value, int replaces);
+#endif
+
+static void more_times(void)
+{
+    static const FILETIME first = {0x0B5C9A6F, 0x01D2475E};
+    FILETIME back;
+    SYSTEMTIME time = {2023, 2, 0, 29, 0, 0, 0, 0};
+    HOLDS(!SystemTimeToFileTime(&time, &back) && GetLastError() == ERROR_INVALID_PARAMETER);
+    time.wYear = 2000;
+    HOLDS(SystemTimeToFileTime(&time, &back));
+    HOLDS((((LONGLONG)back.dwHighDateTime << 32) | back.dwLowDateTime) == 125911584000000000LL + 59 * 864000000000LL);
+    HOLDS(FileTimeToSystemTime(&first, &time) && SystemTimeToFileTime(&time, &back));
+    HOLDS(first.dwHighDateTime == back.dwHighDateTime && first.dwLowDateTime - back.dwLowDateTime < 10000);
+    HOLDS(setenv("TZ", "XYZ-2", 1) == 0 && FileTimeToLocalFileTime(&first, &back));
+    HOLDS((((LONGLONG)back.dwHighDateTime << 32) | back.dwLowDateTime) -
+              (((LONGLONG)first.dwHighDateTime << 32) | first.dwLowDateTime) == 72000000000LL);
+    GetLocalTime(&time);
+    HOLDS(time.wYear >= 2024);
+}
+
+static void conversions(void)
+{
+    static const char text[] = "Z\xC3\xBC\xF0\x9F\x98\x80";
+    WCHAR wide[8];
+    char narrow[16];
+    size_t length;
+    HOLDS(MultiByteToWideChar(CP_UTF8, 0, text, -1, NULL, 0) == 5);
+    HOLDS(MultiByteToWideChar(CP_UTF8, 0, text, -1, wide, 4) == 0 && GetLastError() == ERROR_INSUFFICIENT_BUFFER);
+    HOLDS(MultiByteToWideChar(CP_UTF8, 0, text, -1, wide, 8) == 5 && wide[2] == 0xD83D && wide[4] == 0);
+    HOLDS(WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL) == 8);
+    HOLDS(WideCharToMultiByte(CP_UTF8, 0, wide, -1, narrow, 16, NULL, NULL) == 8 && strcmp(narrow, text) == 0);
+    HOLDS(WideCharToMultiByte(CP_UTF8, 0, wide, 3, narrow, 16, NULL, NULL) == 6);
+    HOLDS(WideCharToMultiByte(1252, 0, wide, -1, narrow, 16, NULL, NULL) == 0);
+    HOLDS(lstrlenW(wide) == 4 && lstrlenA(NULL) == 0);
+    HOLDS(StringCbCopyW(wide, 7, W("abc")) == STRSAFE_E_INSUFFICIENT_BUFFER && wcscmp(wide, W("ab")) == 0);
+    HOLDS(StringCbPrintfW(wide, sizeof wide, W("%d"), 42) == S_OK && StringCbLengthW(wide, 16, &length) == S_OK && length == 4);
+    HOLDS(StringCchLengthA("abc", 4, &length) == S_OK && length == 3 && StringCchLengthA("abc", 3, NULL) != S_OK);
+    HOLDS(_snprintf(narrow, 4, "%d", 123) == 3 && _snprintf(narrow, 4, "%d", 1234) == -1 && strcmp(narrow, "123") == 0);
+    HOLDS(memcpy_s(narrow, 2, "abc", 3) == ERANGE && narrow[0] == 0 && memcpy_s(narrow, 4, "abc", 4) == 0);
+}
+
+static void system_calls(void)
+{
+    volatile LONG number = 1;
+    volatile LONG64 large = 1;
+    char text[64];
+    WCHAR *made = NULL;
+    DWORD size = sizeof text;
+    FILE *file;
+    HANDLE event;
+    HOLDS(InterlockedIncrement(&number) == 2 && InterlockedDecrement(&number) == 1);
+    HOLDS(InterlockedExchangeAdd(&number, 5) == 1 && number == 6 && InterlockedExchangeAdd64(&large, 5) == 1);
+    HOLDS(InterlockedIncrement64(&large) == 7 && InterlockedCompareExchange(&number, 9, 6) == 6 && number == 9);
+    HOLDS(GetComputerNameA(text, &size) && size == strlen(text) && size > 0);
+    size = 1;
+    HOLDS(!GetComputerNameA(text, &size) && size > 1);
+    HOLDS(LoadLibraryA("pdh.dll") == NULL && GetLastError() == ERROR_MOD_NOT_FOUND);
+    HOLDS(FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM, NULL, 0xC0000BB8u, 0, text, sizeof text, NULL) == 17);
+    HOLDS(strcmp(text, "code 0xC0000BB8\r\n") == 0);
+    HOLDS(FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_ALLOCATE_BUFFER, NULL, 5, 0, (WCHAR *)&made, 0, NULL) == 17);
+    HOLDS(made && made[16] == '\n' && made[17] == 0 && LocalFree(made) == NULL);
+    HOLDS(fopen_s(&file, "/no/such/file", "r") == ENOENT && file == NULL);
+    HOLDS(CreateEventA(NULL, TRUE, FALSE, "named") == NULL && GetLastError() == ERROR_NOT_SUPPORTED);
+    HOLDS(!CloseHandle((HANDLE)(uintptr_t)4096) && GetLastError() == ERROR_INVALID_HANDLE);
+    event = CreateEvent(NULL, TRUE, FALSE, NULL);
+    HOLDS(event && WaitForSingleObject(event, 0) == WAIT_TIMEOUT && SetEvent(event) && CloseHandle(event));
+    HOLDS(!CloseHandle(event) && GetLastError() == ERROR_INVALID_HANDLE);
+    HOLDS(INVALID_HANDLE_VALUE != NULL && MAXULONG == 0xFFFFFFFFu && _WIN32_WINNT > 0);
+}
+
 static void rest(void)
 {
     GUID none;
@@ -154,6 +227,9 @@ void __cdecl wmain(int argc, WCHAR **argv, WCHAR **envp)
     searches();
     prints();
     clocks();
+    more_times();
+    conversions();
+    system_calls();
     rest();
     if (failed) {
         exit(1);

@@ -276,6 +276,18 @@ static HANDLE controlled;
 static PERF_COUNTERSET_INSTANCE *controlled_instance;
 static ULONGLONG calls;
 
+static char machine[256];
+
+/* Whether a text of a block is this one, of ASCII. */
+static int is_text(const void *block, ULONG offset, const char *text)
+{
+    const WCHAR *const found = (const WCHAR *)((const BYTE *)block + offset);
+    size_t i;
+    for (i = 0; text[i] && found[i] == (WCHAR)(unsigned char)text[i]; i++) {
+    }
+    return text[i] == 0 && found[i] == 0;
+}
+
 static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
 {
     ULONG code;
@@ -288,6 +300,8 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
         HOLDS(size == identity->BufferSize && identity->MachineOffset == 40 && identity->NameOffset < size);
         HOLDS(memcmp(&identity->CounterSetGuid, &control_guid, 16) == 0);
         HOLDS(((const WCHAR *)((const BYTE *)buffer + size))[-1] == 0);
+        HOLDS(identity->InstanceId == 0xFFFFFFFF && is_text(buffer, identity->NameOffset, "*"));
+        HOLDS(is_text(buffer, identity->MachineOffset, machine));
         last_id = identity->CounterId;
     } else if (request == PERF_COLLECT_START) {
         /* The last chance to refresh a value. */
@@ -324,6 +338,10 @@ static void callback(void)
     memset(&context, 0, sizeof context);
     context.ContextSize = sizeof context;
     context.ControlCallback = control;
+    {
+        FILE *const file = fopen("/proc/sys/kernel/hostname", "r");
+        HOLDS(file && fscanf(file, "%255s", machine) == 1 && fclose(file) == 0);
+    }
     RETURNS(PerfStartProviderEx(&provider_guid, &context, &controlled), ERROR_SUCCESS);
     RETURNS(declare(controlled, &set), ERROR_SUCCESS);
     controlled_instance = PerfCreateInstance(controlled, &control_guid, ELEVEN, 1);

@@ -1,6 +1,6 @@
 //! One log of a recording.
 
-use std::io::SeekFrom;
+use std::io::{Cursor, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,6 +55,10 @@ impl Begun<'_> {
         let mut file = opened.file;
         let is_appended = self.options.existing == Existing::Append && opened.has_content;
         if opened.has_content && !is_appended {
+            // What a BLG cannot hold does not cost the log that is there.
+            if self.options.format == Format::Blg {
+                BlgWriter::new(Cursor::new(Vec::new()), self.blg_options(first))?.write(first)?;
+            }
             file.set_length(0).map_err(LogError::io)?;
         }
         match self.options.format {
@@ -70,6 +74,12 @@ impl Begun<'_> {
             ),
             _ => LogError::io(error),
         })?;
+        let options = self.blg_options(first);
+        let buffer_bytes = options.buffer_bytes as u64;
+        Ok(Segment::Blg { writer: Box::new(BlgWriter::new(file, options)?), buffer_bytes, growth: 0 })
+    }
+
+    fn blg_options(&self, first: &Sample) -> BlgWriterOptions {
         let mut options = BlgWriterOptions::new(self.options.zone.clone());
         options.boot_time = Some(first.boot_time).filter(|boot_time| boot_time.0 != 0);
         options.performance_frequency = self.options.performance_frequency;
@@ -84,7 +94,7 @@ impl Begun<'_> {
         if self.options.at_max == AtMax::Circular {
             options.circular_bytes = self.options.max_bytes;
         }
-        Ok(Segment::Blg { writer: Box::new(BlgWriter::new(file, options)?), buffer_bytes, growth: 0 })
+        options
     }
 
     fn text<F: LogFile>(&self, file: F, first: &Sample, is_appended: bool) -> Result<Segment<F>, FlowError> {
@@ -185,6 +195,14 @@ impl<F: LogFile> Segment<F> {
         match self {
             Self::Blg { writer, .. } => writer.bytes_written(),
             Self::Text { sink, .. } => sink.bytes_written(),
+        }
+    }
+
+    /// How many raw values of the sample that was written last have a place in the log.
+    pub(super) fn values_of(&self, sample: &Sample) -> usize {
+        match self {
+            Self::Blg { .. } => sample.len(),
+            Self::Text { sink, .. } => sink.values_of(sample),
         }
     }
 

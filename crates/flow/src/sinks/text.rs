@@ -47,6 +47,11 @@ impl<W: Write> TextSink<W> {
         self
     }
 
+    /// How many raw values of the sample that was taken last have a column.
+    pub(crate) fn values_of(&self, sample: &Sample) -> usize {
+        self.formatter.values_of(sample)
+    }
+
     /// What is written to, for instance to have a row synchronised with its disk.
     pub fn get_ref(&self) -> &W {
         self.writer.get_ref()

@@ -1,7 +1,9 @@
 //! One log: formats, what is there already, limits, full disks.
 
-use tachograph_counters::RawValue;
+use std::sync::Arc;
+
 use tachograph_counters::sample::Sample;
+use tachograph_counters::{CounterType, RawValue};
 use tachograph_flow::live::LiveSource;
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink};
@@ -104,6 +106,8 @@ fn a_text_has_the_columns_of_its_first_sample() {
         assert_eq!(lines[2], [r#""03/05/2024 01:00:00.100""#, r#""50""#, r#""0""#, r#""50""#, r#"" ""#]);
         assert_eq!(lines.len(), 4);
         assert_eq!(recorder.summary().bytes, text.len() as u64);
+        // Four columns in three rows; Bob is in none of them.
+        assert_eq!(recorder.summary().values, 12);
     }
 }
 
@@ -137,6 +141,22 @@ fn a_file_that_is_there_stays_unless_asked_otherwise() {
     record(&Machine::new(&["ann"]), &mut recorder, 2).expect("room");
     recorder.finish().expect("room");
     assert_eq!(read(&disk.file("a.blg")).0.len(), 2);
+}
+
+#[test]
+fn what_a_blg_cannot_hold_does_not_cost_the_log_that_is_there() {
+    let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
+    disk.put("a.blg", "mine");
+    let mut sample = Sample::default();
+    machine.source(&PATHS).sample_now(&mut sample);
+    let doubles = Arc::make_mut(&mut sample.groups[0].set);
+    doubles.counters[0].counter_type = CounterType::DOUBLE_RAW;
+    let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
+    let mut recorder = disk.recorder(options).expect("to be overwritten");
+    let refused = recorder.take(&sample).expect_err("formatted values");
+    assert!(refused.to_string().starts_with("a.blg: a BLG holds raw values"), "{refused}");
+    recorder.finish().expect("nothing to do");
+    assert_eq!(disk.text("a.blg"), "mine");
 }
 
 #[test]

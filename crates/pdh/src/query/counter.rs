@@ -106,13 +106,14 @@ impl QueryCounter {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] where there may be several, or are.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for a path of several instances; [`PdhStatus::INVALID_INSTANCE`] where several
+    /// processes publish a set with one instance, so that the path does not say whose is meant.
     pub(super) fn one(&self) -> Result<Option<&Row>> {
         match self.rows.as_slice() {
             _ if self.is_wild() && !self.found.is_of_processes => Err(PdhStatus::INVALID_ARGUMENT),
             [] => Ok(None),
             [row] => Ok(Some(row)),
-            _ => Err(PdhStatus::INVALID_ARGUMENT),
+            _ => Err(PdhStatus::INVALID_INSTANCE),
         }
     }
 

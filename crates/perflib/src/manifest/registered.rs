@@ -149,6 +149,7 @@ impl Registered {
             let errors = checked.violations.errors();
             let mut list = checked.violations.list().iter();
             let message = match list.find(|violation| violation.severity == Severity::Error) {
+                Some(first) if errors == 1 => first.to_string(),
                 Some(first) => format!("{first} ({errors} in all; 'tacho manifest check' shows them)"),
                 None => "it is no manifest".to_owned(),
             };

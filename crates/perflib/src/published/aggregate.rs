@@ -12,6 +12,8 @@
 //! an aggregate only where the minimum or the maximum (of the starts) is named. What instances that ended have left counts
 //! as an instance; of pairs it is a sum, which is no minimum and no maximum, and is left out of those.
 
+use std::collections::HashMap;
+
 use tachograph_counters::{Formula, RawValue, Size, Status};
 
 use super::source::Source;
@@ -51,7 +53,9 @@ pub(super) struct Aggregated {
 
 impl Functions {
     pub(super) fn new(info: &CounterSetInfo) -> Self {
-        Self { by_position: info.counters.iter().map(|counter| Function::of(info, counter)).collect() }
+        let by_id: HashMap<u32, Aggregate> =
+            info.counters.iter().rev().map(|counter| (counter.id, counter.aggregate)).collect();
+        Self { by_position: info.counters.iter().map(|counter| Function::of(counter, &by_id)).collect() }
     }
 
     /// Whether an instance that comes changes what the values before it mean: sums only grow by what it counts.
@@ -130,7 +134,8 @@ impl Functions {
 }
 
 impl Function {
-    fn of(info: &CounterSetInfo, counter: &CounterInfo) -> Self {
+    /// The function of a counter; `by_id` has what those of the set name.
+    fn of(counter: &CounterInfo, by_id: &HashMap<u32, Aggregate>) -> Self {
         let is_elapsed = counter.counter_type.formula() == Some(Formula::Elapsed);
         let value = match counter.aggregate {
             Aggregate::Undefined if is_elapsed => None,
@@ -138,10 +143,9 @@ impl Function {
             Aggregate::Undefined => Some(Aggregate::Total),
             named => Some(named),
         };
-        let base = counter.base_id.or(counter.time_id).and_then(|id| info.position(id));
-        let base = match base.map(|place| info.counters[place].aggregate) {
+        let base = match counter.base_id.or(counter.time_id).and_then(|id| by_id.get(&id)) {
             None | Some(Aggregate::Undefined) => value.unwrap_or(Aggregate::Total),
-            Some(named) => named,
+            Some(named) => *named,
         };
         Self {
             is_difference: counter.counter_type.needs_two_samples(),

@@ -1,13 +1,15 @@
 //! Which published sets there are: the files of the folders, by set and owner.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
 
+use super::control::DEADLINE;
 use super::group::{Group, GroupKey};
 use super::member::Member;
 
@@ -26,9 +28,10 @@ struct State {
     groups: HashMap<GroupKey, Arc<Group>>,
     /// The moment of the last look, so that the sets of one collection look once.
     looked_at: Option<i64>,
-    open_files: usize,
-    /// The processes that did not answer in time at the moment of the last look.
-    late: Vec<(u32, u64)>,
+    /// The files that are open, by device and number.
+    open_files: HashSet<(u64, u64)>,
+    /// How long providers were waited for at the moment of the last look.
+    waited: Duration,
 }
 
 /// A folder that is watched.
@@ -49,6 +52,8 @@ enum Found {
     Member(Arc<Member>),
     /// Whole, but not published: it was left behind and cannot be removed, or is about to end.
     Silent,
+    /// Open already: the folder has another path, or the file had another name.
+    Known,
     /// Another user's, and not for us.
     Hidden,
     /// Why it is not read.
@@ -69,38 +74,51 @@ impl Catalog {
 
     /// Looks for files that came, once for each moment.
     pub(crate) fn look(&self, at: i64) {
-        let mut state = self.state();
-        if state.looked_at != Some(at) {
+        let has_changed = {
+            let mut state = self.state();
+            if state.looked_at == Some(at) {
+                return;
+            }
             state.looked_at = Some(at);
-            state.late.clear();
-            state.look();
+            state.waited = Duration::ZERO;
+            state.look()
+        };
+        // Sets that no query collects are looked at by nobody else; without new files there are no more of them.
+        if has_changed {
+            self.bury_dead();
         }
     }
 
-    /// Whether a process (its owner and number) did not answer in time at this moment.
-    pub(super) fn was_late(&self, who: (u32, u64), at: i64) -> bool {
+    /// How long providers may be waited for yet at this moment: all sets of a collection have one deadline.
+    pub(super) fn time_to_wait(&self, at: i64) -> Duration {
         let state = self.state();
-        state.looked_at == Some(at) && state.late.contains(&who)
+        if state.looked_at == Some(at) { DEADLINE.saturating_sub(state.waited) } else { DEADLINE }
     }
 
-    /// Notes that a process did not answer in time at this moment.
-    pub(super) fn note_late(&self, who: (u32, u64), at: i64) {
+    /// Notes how long providers were waited for at this moment.
+    pub(super) fn note_wait(&self, at: i64, took: Duration) {
         let mut state = self.state();
-        if state.looked_at == Some(at) && !state.late.contains(&who) {
-            state.late.push(who);
+        if state.looked_at == Some(at) {
+            state.waited = state.waited.saturating_add(took);
         }
     }
 
     /// Looks for files that came, and for writers that are gone.
     pub(crate) fn look_at_all(&self) {
-        let dead: Vec<_> = {
+        {
             let mut state = self.state();
             state.looked_at = None;
             state.look();
-            let members = state.groups.values().flat_map(|group| group.members());
-            members.filter(|member| !member.is_alive()).collect()
-        };
-        dead.iter().for_each(|member| self.bury(member));
+        }
+        self.bury_dead();
+    }
+
+    /// Takes out all files whose writers are gone, and groups that nobody has any more.
+    fn bury_dead(&self) {
+        let members: Vec<_> = self.state().groups.values().flat_map(|group| group.members()).collect();
+        members.iter().filter(|member| !member.is_alive()).for_each(|member| self.bury(member));
+        let is_needed = |group: &Arc<Group>| Arc::strong_count(group) > 1 || !group.members().is_empty();
+        self.state().groups.retain(|_, group| is_needed(group));
     }
 
     /// The groups that have a file now, in no order.
@@ -119,7 +137,7 @@ impl Catalog {
         let mut state = self.state();
         let group = state.groups.get(&member.key()).cloned();
         if group.is_some_and(|group| group.remove(member)) {
-            state.open_files = state.open_files.saturating_sub(1);
+            state.open_files.remove(&member.file_id());
         }
         member.folder().remove_if_left(member.file_name());
         for watched in &mut state.folders {
@@ -153,7 +171,9 @@ impl Catalog {
 }
 
 impl State {
-    fn look(&mut self) {
+    /// Looks for files that came; whether a folder is not as it was.
+    fn look(&mut self) -> bool {
+        let mut has_changed = false;
         for number in 0..self.folders.len() {
             let (folder, version) = match self.folders[number].current() {
                 Ok(Some(current)) => current,
@@ -170,11 +190,13 @@ impl State {
                 continue;
             }
             self.folders[number].version = version;
+            has_changed = true;
             match folder.files() {
                 Ok(names) => self.take_names(number, &folder, names),
                 Err(error) => self.folders[number].trouble = Some(error.to_string().into()),
             }
         }
+        has_changed
     }
 
     /// The folder cannot be opened. Files that are open already stay: who published them lives.
@@ -198,23 +220,22 @@ impl State {
             if watched.files.contains_key(&name) {
                 continue;
             }
-            if self.open_files >= MAX_FILES {
+            if self.open_files.len() >= MAX_FILES {
                 let why = format!("more than {MAX_FILES} published counter sets; the others are left out");
                 watched.trouble = Some(why.into());
                 break;
             }
-            let found = open(folder, &name);
-            match &found {
-                None => continue,
-                Some(Found::Member(member)) => {
+            let Some(mut found) = open(folder, &name) else { continue };
+            if let Found::Member(member) = &found {
+                if self.open_files.insert(member.file_id()) {
                     let key = member.key();
                     let group = self.groups.entry(key).or_insert_with(|| Arc::new(Group::new(key)));
                     group.add(Arc::clone(member));
-                    self.open_files += 1;
+                } else {
+                    found = Found::Known;
                 }
-                Some(_) => {}
             }
-            watched.files.extend(found.map(|found| (name, found)));
+            watched.files.insert(name, found);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Asking providers that have a control callback: which counters are wanted, and that values are about to be read.
 //!
-//! A consumer waits for a provider for a second at most. One that does not answer in time is late: it is not asked
+//! A consumer waits for the providers of a collection for a second at most. One that does not answer in time is late: it is not asked
 //! again, and nobody waits for it, before its answers have come.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,8 +20,20 @@ use super::group::Group;
 use super::member::Member;
 use crate::{ErrorCode, Failure};
 
-/// How long a provider has for its answers.
+/// How long the providers of all sets of a collection have for their answers.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1);
+
+/// How long a set waits also where those before it used the time up, so that a provider that answers at once is not lost
+/// to another that does not.
+pub(super) const LEAST_WAIT: Duration = Duration::from_millis(20);
+
+/// The instance of a request that is about all of them, as its id is.
+const ALL_INSTANCES: &str = "*";
+
+/// The name of this machine, which is the only one that consumers ask.
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
 
 /// The counters of a set that queries want, with how many want each.
 #[derive(Debug, Default)]
@@ -104,7 +116,12 @@ impl Connection {
     }
 
     fn push(&mut self, member: &Member, kind: Kind, counter_id: u32) {
-        let request = Request { counter_id, ..Request::new(kind, member.key().set) };
+        let request = Request {
+            counter_id,
+            instance: ALL_INSTANCES.into(),
+            machine: machine_name(),
+            ..Request::new(kind, member.key().set)
+        };
         request.encode(&mut self.output);
         self.awaited.push_back(kind);
     }
@@ -252,7 +269,8 @@ fn who(member: &Member) -> String {
 
 fn late(member: &Member) -> Failure {
     let milliseconds = DEADLINE.as_millis();
-    let reason = format!("{} did not answer within {milliseconds} ms", who(member));
+    let reason =
+        format!("{} did not answer in time ({milliseconds} ms for all of a collection)", who(member));
     Failure::new(ErrorCode::TIMEOUT, Arc::<str>::from(reason))
 }
 

@@ -1,5 +1,6 @@
 //! From the description in a published file to a registration.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
@@ -41,14 +42,10 @@ pub(super) fn info_of(
     if info.is_per_process && info.instances_help.is_empty() {
         info.instances_help = "The processes that publish the set, in the order of their start.".into();
     }
-    info.counters = description
-        .counters
-        .iter()
-        .map(|counter| {
-            let known = registered.and_then(|set| set.counters.iter().find(|known| known.id == counter.id));
-            counter_of(counter, known)
-        })
-        .collect();
+    let known = registered.into_iter().flat_map(|set| &set.counters).rev();
+    let known: HashMap<u32, &CounterInfo> = known.map(|counter| (counter.id, counter)).collect();
+    let counters = description.counters.iter();
+    info.counters = counters.map(|counter| counter_of(counter, known.get(&counter.id).copied())).collect();
     check(&info)?;
     Ok(info)
 }

@@ -25,7 +25,7 @@ const HISTORY_TRIES: usize = 16;
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) member: Arc<Member>,
-    sources: Sources,
+    pub(super) sources: Sources,
     pub(super) keys: Keys,
     /// What stands for the process where it has no instance.
     place: Arc<InstanceKey>,
@@ -34,6 +34,8 @@ pub(super) struct File {
     pub(super) failure: Option<Failure>,
     /// Whether it is to be read in this collection.
     pub(super) is_ready: bool,
+    /// Whether it was read in the last collection; nothing before its first.
+    pub(super) was_read: Option<bool>,
 }
 
 /// What the rows of one collection are.
@@ -58,6 +60,7 @@ impl File {
             otherwise: otherwise(member.process()),
             failure: None,
             is_ready: true,
+            was_read: None,
             member,
         }
     }
@@ -79,13 +82,14 @@ impl File {
         }
     }
 
-    /// Reads its instances. On a failure there are no rows of it.
+    /// Reads its instances, at most so many. On a failure there are no rows of it.
     pub(super) fn read(
         &mut self,
         info: &CounterSetInfo,
         rows: &mut Rows,
         wants: Wants,
         total: &mut Total,
+        most: usize,
     ) -> Result<(), Failure> {
         if self.sources.is_empty() {
             return Err(Failure::new(ErrorCode::INVALID_DATA, Arc::clone(&self.otherwise)));
@@ -100,7 +104,7 @@ impl File {
         total.remember();
         let has_history = info.instance_type == InstanceType::SingleAggregateHistory;
         for _ in 0..HISTORY_TRIES {
-            let is_whole = self.read_once(info, rows, wants, total).inspect_err(|_| {
+            let is_whole = self.read_once(info, rows, wants, total, most).inspect_err(|_| {
                 rows.truncate(first_row);
                 total.go_back();
             })?;
@@ -122,6 +126,7 @@ impl File {
         rows: &mut Rows,
         wants: Wants,
         total: &mut Total,
+        most: usize,
     ) -> Result<bool, Failure> {
         let Self { member, sources, keys, place, .. } = self;
         let stamps = Stamps::of(&rows.at());
@@ -147,11 +152,13 @@ impl File {
             if is_single && keys.len() > 0 || is_too_much {
                 return;
             }
-            is_too_much = keys.len() >= MAX_INSTANCES || rows.all_values().len() >= MAX_VALUES;
-            let key = keys.next(instance, |name| match is_single {
+            is_too_much = keys.len() >= most || rows.all_values().len() >= MAX_VALUES;
+            let Some(key) = keys.next(instance, |name| match is_single {
                 true => InstanceKey::new(place.full_name(), process, identity(unique, instance.number())),
                 false => InstanceKey::new(name, instance.id(), identity(unique, instance.number())),
-            });
+            }) else {
+                return;
+            };
             // Without a name it is nothing that a path or an identifier can mean; `_Total` is the aggregate's.
             let is_nameless = key.full_name().is_empty();
             let is_row = wants.instances
@@ -183,9 +190,8 @@ impl File {
         });
         let has_left = keys.end();
         let has_come = keys.len() > count_before || has_left;
-        let changes_by_coming = || total.functions.is_changed_by_who_comes() || sources.has_cells_beside();
         let is_gone = has_left && info.instance_type != InstanceType::SingleAggregateHistory;
-        if is_gone || has_come && count_before > 0 && changes_by_coming() {
+        if is_gone || has_come && count_before > 0 && total.is_changed_by_who_comes(sources) {
             total.epoch += 1;
         }
         if is_too_much {

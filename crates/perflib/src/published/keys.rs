@@ -16,6 +16,8 @@ pub(super) struct Keys {
     passed: usize,
     name: String,
     has_left: bool,
+    /// Whether an instance was passed over whose name was not whole.
+    has_nameless: bool,
 }
 
 #[derive(Debug)]
@@ -32,16 +34,18 @@ impl Keys {
         std::mem::swap(&mut self.before, &mut self.now);
         self.now.clear();
         self.passed = 0;
-        self.has_left = false;
+        // Who was passed over comes with what it counted before.
+        self.has_left = std::mem::take(&mut self.has_nameless);
     }
 
-    /// The key of the next instance: the one from before, or one that `make` makes of the instance's name.
+    /// The key of the next instance: the one from before, or one that `make` makes of the instance's name. Nothing where the
+    /// name cannot be read whole now; the next time it is tried again.
     #[inline]
     pub(super) fn next(
         &mut self,
         instance: &Instance<'_>,
         make: impl FnOnce(&str) -> InstanceKey,
-    ) -> &Arc<InstanceKey> {
+    ) -> Option<&Arc<InstanceKey>> {
         let (slot, number) = (instance.slot(), instance.number());
         // In the order of the slots: what is passed by is gone.
         while let Some(known) = self.before.get(self.passed)
@@ -59,14 +63,20 @@ impl Keys {
             }
             _ => None,
         };
-        let key = key.unwrap_or_else(|| {
-            instance.name_into(&mut self.name);
-            clean_up(&mut self.name);
-            Arc::new(make(&self.name))
-        });
+        let key = match key {
+            Some(key) => key,
+            None if instance.name_into(&mut self.name) => {
+                clean_up(&mut self.name);
+                Arc::new(make(&self.name))
+            }
+            None => {
+                self.has_nameless = true;
+                return None;
+            }
+        };
         let place = self.now.len();
         self.now.push(Known { slot, number, key: None });
-        self.now[place].key.insert(key)
+        Some(self.now[place].key.insert(key))
     }
 
     /// Forgets the last instance: it ended while it was read.

@@ -16,6 +16,7 @@ pub(crate) struct Member {
     reader: Mutex<SetReader>,
     folder: Arc<Folder>,
     file_name: Box<str>,
+    file_id: (u64, u64),
     description: Arc<Description>,
     key: GroupKey,
     process: u64,
@@ -33,6 +34,7 @@ impl Member {
         let process = reader.process();
         Self {
             file_name: reader.name().into(),
+            file_id: reader.file_id(),
             key,
             process,
             started: reader.started(),
@@ -66,6 +68,11 @@ impl Member {
 
     pub(super) fn file_name(&self) -> &str {
         &self.file_name
+    }
+
+    /// The file's device and its number there.
+    pub(super) fn file_id(&self) -> (u64, u64) {
+        self.file_id
     }
 
     pub(super) fn description(&self) -> &Arc<Description> {

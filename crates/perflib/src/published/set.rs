@@ -6,8 +6,8 @@ use std::time::Instant;
 use tachograph_shm::control::Kind;
 
 use super::catalog::Catalog;
-use super::control::DEADLINE;
-use super::file::{File, Wants};
+use super::control::LEAST_WAIT;
+use super::file::{File, MAX_INSTANCES, Wants};
 use super::group::Group;
 use super::total::{TOTAL, Total};
 use crate::registration::{CounterSetInfo, InstanceType};
@@ -47,7 +47,7 @@ impl PublishedSet {
                 known.map(|place| before.swap_remove(place)).unwrap_or_else(|| File::new(&self.info, member))
             })
             .collect();
-        if before.iter().any(|file| file.keys.len() > 0) {
+        if before.iter().any(|file| file.was_read == Some(true)) {
             self.total.epoch += 1;
         }
     }
@@ -81,17 +81,13 @@ impl PublishedSet {
         if !is_asked {
             return;
         }
-        let deadline = Instant::now() + DEADLINE;
+        let begin = Instant::now();
+        let deadline = begin + self.catalog.time_to_wait(at).max(LEAST_WAIT);
         for file in self.files.iter_mut().filter(|file| file.is_ready && file.member.has_control()) {
-            // Whoever let another set of this collection wait is not waited for again.
-            let who = (file.member.key().owner, file.member.process());
-            let deadline = if self.catalog.was_late(who, at) { Instant::now() } else { deadline };
             let answered = file.member.connection().wait(&file.member, deadline);
-            if answered.as_ref().is_err_and(|failure| failure.code == ErrorCode::TIMEOUT) {
-                self.catalog.note_late(who, at);
-            }
             file.take(answered);
         }
+        self.catalog.note_wait(at, begin.elapsed());
     }
 
     fn say_end(&mut self) {
@@ -117,23 +113,30 @@ impl PublishedSet {
         self.total.begin(rows.width());
         let mut first_failure = None;
         let mut has_read = false;
+        let mut instances_left = MAX_INSTANCES;
         for place in 0..self.files.len() {
             let file = &mut self.files[place];
             if !file.is_ready {
                 let failure = file.failure.clone();
                 file.complain(rows);
+                self.total.note(file, false);
                 first_failure = first_failure.or(failure);
                 continue;
             }
-            let read = file.read(&self.info, rows, wants, &mut self.total);
+            let read = file.read(&self.info, rows, wants, &mut self.total, instances_left);
             match read {
-                Ok(()) => has_read = true,
+                Ok(()) => {
+                    has_read = true;
+                    instances_left = instances_left.saturating_sub(file.keys.len());
+                    self.total.note(file, true);
+                }
                 Err(failure) => {
                     if failure.code == ErrorCode::NO_SYSTEM_RESOURCES {
                         return Err(failure);
                     }
                     file.take(Err(failure.clone()));
                     file.complain(rows);
+                    self.total.note(file, false);
                     first_failure = first_failure.or(Some(failure));
                 }
             }

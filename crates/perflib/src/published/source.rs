@@ -1,5 +1,6 @@
 //! How the raw value of a counter is made from the cells of a file.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachograph_counters::{CounterType, Size};
@@ -67,10 +68,12 @@ impl Sources {
     /// has with another type or other companions, has none: values of two kinds are never mixed.
     pub(super) fn new(info: &CounterSetInfo, description: &Description) -> Self {
         let is_other_set = instance_type_of(description.instances) != info.instance_type;
+        let places = Places::of(description);
         let source = |counter: &CounterInfo| {
-            let place = description.position(counter.id)?;
+            let place = places.get(counter.id)?;
             let described = &description.counters[place];
-            (!is_other_set && is_same(counter, described)).then(|| Source::new(described, place, description))
+            let is_it = !is_other_set && is_same(counter, described);
+            is_it.then(|| Source::new(described, place, description, &places))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
         let is_otherwise = by_position.contains(&None) || description.counters.len() != info.counters.len();
@@ -100,15 +103,29 @@ fn is_same(info: &CounterInfo, described: &CounterDescription) -> bool {
             == (described.base_id, described.time_id, described.frequency_id, described.multiplier_id)
 }
 
+/// The places of a description's counters, by id. Of several with one id, the first.
+struct Places(HashMap<u32, usize>);
+
+impl Places {
+    fn of(description: &Description) -> Self {
+        let places = description.counters.iter().enumerate().rev();
+        Self(places.map(|(place, counter)| (counter.id, place)).collect())
+    }
+
+    fn get(&self, id: u32) -> Option<usize> {
+        self.0.get(&id).copied()
+    }
+}
+
 impl Source {
-    fn new(counter: &CounterDescription, place: usize, description: &Description) -> Self {
+    fn new(counter: &CounterDescription, place: usize, description: &Description, places: &Places) -> Self {
         let counter_type = CounterType(counter.counter_type);
         let with_cell = |id: Option<u32>| {
-            let place = description.position(id?)?;
+            let place = places.get(id?)?;
             (description.counters[place].cell != CellKind::None).then_some(place)
         };
         let mask_of = |id: Option<u32>| {
-            let base = id.and_then(|id| description.position(id));
+            let base = id.and_then(|id| places.get(id));
             base.map_or(u64::MAX, |place| mask(CounterType(description.counters[place].counter_type)))
         };
         let time = with_cell(counter.time_id);

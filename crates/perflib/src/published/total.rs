@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::RawValue;
 
 use super::aggregate::{Aggregated, Functions};
+use super::file::File;
 use super::keys::identity;
 use super::source::{Source, Sources};
 use crate::registration::{CounterSetInfo, InstanceType};
@@ -16,11 +17,12 @@ pub(super) const TOTAL: &str = "_Total";
 /// The aggregate of the instances.
 #[derive(Debug)]
 pub(super) struct Total {
-    pub(super) functions: Functions,
+    functions: Functions,
     /// By column.
     columns: Vec<Aggregated>,
     /// As they were before a file, to go back to.
     before: Vec<Aggregated>,
+    instances_before: usize,
     key: Arc<InstanceKey>,
     /// Another number when what is added up is not that of before with more.
     pub(super) epoch: u64,
@@ -34,6 +36,7 @@ impl Total {
             functions: Functions::new(info),
             columns: Vec::new(),
             before: Vec::new(),
+            instances_before: 0,
             key: Arc::default(),
             epoch: 0,
             instances: 0,
@@ -48,10 +51,26 @@ impl Total {
 
     pub(super) fn remember(&mut self) {
         self.before.clone_from(&self.columns);
+        self.instances_before = self.instances;
     }
 
     pub(super) fn go_back(&mut self) {
         self.columns.clone_from(&self.before);
+        self.instances = self.instances_before;
+    }
+
+    /// Whether an instance of this file that comes changes what the values before it mean.
+    pub(super) fn is_changed_by_who_comes(&self, sources: &Sources) -> bool {
+        self.functions.is_changed_by_who_comes() || sources.has_cells_beside()
+    }
+
+    /// Notes whether a file went in. What one counted while it was left out is no growth of this collection.
+    pub(super) fn note(&mut self, file: &mut File, is_read: bool) {
+        let is_another = match file.was_read.replace(is_read) {
+            Some(was_read) => was_read != is_read,
+            None => is_read && file.keys.len() > 0 && self.is_changed_by_who_comes(&file.sources),
+        };
+        self.epoch += u64::from(is_another);
     }
 
     /// Takes the values of what instances that ended have left.

@@ -4,22 +4,33 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tachograph_perflib::ErrorCode;
 use tachograph_shm::control::{Kind, Request};
-use tachograph_shm::{InstanceKind, Options, SetFile, Slot};
+use tachograph_shm::{Description, Guid, InstanceKind, Options, SetFile, Slot};
 
-use crate::made::{Consumer, rows, set, shop};
+use crate::made::{Consumer, publish, rows, set, shop};
 
 /// What a made provider does with a request.
 type Answer = Box<dyn Fn(&Request) -> Option<u32> + Send>;
 
 /// A provider that answers, in a thread; what it was asked comes out of the channel.
 fn provider(folder: &Path, instance: &str, answer: Answer) -> (SetFile, Slot, Receiver<(Kind, u32)>) {
+    provider_of(folder, shop(InstanceKind::Multiple), instance, answer)
+}
+
+/// A provider of another set that answers.
+fn provider_of(
+    folder: &Path,
+    description: Description,
+    instance: &str,
+    answer: Answer,
+) -> (SetFile, Slot, Receiver<(Kind, u32)>) {
     let options = Options { folder: Some(folder.to_owned()), has_control: true, ..Options::default() };
-    let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("a set");
+    let file = SetFile::create(description, &options).expect("a set");
     let listener = UnixListener::bind(file.socket_path().expect("a path")).expect("a socket");
     file.go_live().expect("a name");
     let slot = file.create_instance(instance, 0).expect("an instance");
@@ -121,13 +132,73 @@ fn who_does_not_answer_holds_nobody_up() {
     assert_eq!(consumer.collect(), rows([("good", [8])]));
     let took = begin.elapsed();
     assert!(took >= Duration::from_millis(900) && took < Duration::from_secs(3), "{took:?}");
-    assert!(consumer.troubles()[0].ends_with("did not answer within 1000 ms"), "{:?}", consumer.troubles());
+    assert!(
+        consumer.troubles()[0].ends_with("did not answer in time (1000 ms for all of a collection)"),
+        "{:?}",
+        consumer.troubles()
+    );
     // It is not waited for again.
     let begin = Instant::now();
     for _ in 0..20 {
         assert_eq!(consumer.collect(), rows([("good", [8])]));
     }
     assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", begin.elapsed());
+}
+
+/// The sets of a collection have one second together; a provider that answers at once has its values in it all the same.
+#[test]
+fn sets_wait_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let description = |number: u128| {
+        let mut description = shop(InstanceKind::Multiple);
+        description.name = format!("Shop {number}");
+        description.set = Guid::from_u128(number);
+        description
+    };
+    let _bad: Vec<_> = (1..=3)
+        .map(|number| provider_of(folder.path(), description(number), "bad", Box::new(|_| None)))
+        .collect();
+    let (_good, _slot, _asked) = provider_of(folder.path(), description(4), "good", always(0));
+    let paths = [1, 2, 3, 4].map(|number| format!(r"\Shop {number}(*)\Requests/sec"));
+    let mut consumer = Consumer::new(folder.path(), &paths.each_ref().map(|path| &path[..]));
+    let begin = Instant::now();
+    consumer.query.collect();
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(900) && took < Duration::from_millis(1_900), "{took:?}");
+    let outcomes: Vec<_> = consumer.query.sets().iter().map(|set| set.outcome().is_ok()).collect();
+    assert_eq!(outcomes, [false, false, false, true]);
+}
+
+/// What a provider counted while it failed is no growth of the total.
+#[test]
+fn a_total_without_one_is_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = publish(folder.path(), shop(InstanceKind::SingleAggregate));
+    let good_slot = good.create_instance("good", 0).expect("an instance");
+    set(&good_slot, 0, 1);
+    let fails = Arc::new(AtomicBool::new(false));
+    let is_failing = Arc::clone(&fails);
+    let answer = move |request: &Request| {
+        let fails = request.kind == Kind::CollectStart && is_failing.load(Ordering::Relaxed);
+        Some(if fails { 5 } else { 0 })
+    };
+    let description = shop(InstanceKind::SingleAggregate);
+    let (_file, slot, _asked) = provider_of(folder.path(), description, "a", Box::new(answer));
+    set(&slot, 0, 100);
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut collect = |fail: bool| {
+        fails.store(fail, Ordering::Relaxed);
+        let value = consumer.collect()[0].1[0];
+        (value, consumer.identities()[0])
+    };
+    let whole = collect(false);
+    assert_eq!(collect(false), whole);
+    let partial = collect(true);
+    assert_eq!(collect(true), partial);
+    let again = collect(false);
+    assert_eq!(collect(false), again);
+    assert_eq!((whole.0, partial.0, again.0), (101, 1, 101));
+    assert!(whole.1 != partial.1 && partial.1 != again.1 && whole.1 != again.1);
 }
 
 #[test]

@@ -125,6 +125,25 @@ fn spoil(file: &std::fs::File, whole: &[u8], random: &mut Random) {
     let _ = outcome;
 }
 
+/// An instance whose name is not whole is left out, and not known by a part of it later.
+#[test]
+fn a_name_that_is_not_whole_is_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, _slots) = victim(folder.path(), InstanceKind::Multiple);
+    let path = file.path().expect("a file");
+    let bytes = std::fs::read(&path).expect("its bytes");
+    let name = bytes.windows(11).position(|bytes| bytes == b"a long name").expect("the name");
+    // The word before the name says where it goes on.
+    let next = name - 8;
+    let spoiled = OpenOptions::new().write(true).open(&path).expect("it opens");
+    spoiled.write_all_at(&[0; 8], next as u64).expect("it is written");
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    let mut names = move || consumer.collect().into_iter().map(|(name, _)| name.len()).collect::<Vec<_>>();
+    assert_eq!(names(), [1, 1]);
+    spoiled.write_all_at(&bytes[next..next + 8], next as u64).expect("it is written");
+    assert_eq!(names(), [1, 1, 71]);
+}
+
 /// A description that has nothing but counters that take no room, and a file that says it has a million instances.
 #[test]
 fn values_are_bounded() {

@@ -6,8 +6,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tachograph_perflib::Guid;
+use tachograph_perflib::published::Published;
 
-use crate::made::{Consumer, SHOP, child, files, publish_single, published, registry, set, shop};
+use crate::made::{
+    Consumer, SHOP, child, files, publish, publish_single, published, registry, rows, set, shop,
+};
 use crate::trust::wait_for_shop;
 use tachograph_shm::InstanceKind;
 
@@ -66,6 +69,52 @@ fn files_that_were_left_behind_are_removed_by_who_looks() {
     assert_eq!(files(folder.path()).len(), 1);
     assert_eq!(registry(&published(folder.path()), None).counter_sets().count(), 0);
     assert_eq!(files(folder.path()), [""; 0]);
+}
+
+/// A consumer that runs for long keeps nothing of the sets of others that came and went.
+#[test]
+fn files_of_sets_that_nobody_collects_are_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut collect = || assert_eq!(consumer.collect().len(), 1);
+    collect();
+    let before = open_files(folder.path());
+    for number in 1..=20 {
+        let mut other = shop(InstanceKind::Single);
+        other.set = tachograph_shm::Guid::from_u128(number);
+        let other = publish(folder.path(), other);
+        collect();
+        assert!(open_files(folder.path()) > before, "{number}");
+        drop(other);
+        collect();
+        assert_eq!(open_files(folder.path()), before, "{number}");
+    }
+}
+
+/// How many files of a folder this process has open.
+fn open_files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("the descriptors");
+    let paths = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    paths.filter(|path| path.starts_with(folder)).count()
+}
+
+#[test]
+fn a_file_with_two_paths_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), shop(InstanceKind::Multiple));
+    let slot = file.create_instance("a", 0).expect("an instance");
+    set(&slot, 0, 3);
+    let again = folder.path().join("../").join(folder.path().file_name().expect("a name"));
+    let published = Published::in_folders(vec![folder.path().to_owned(), again]);
+    let mut consumer = Consumer::of(registry(&published, None), &[r"\Shop(*)\Requests/sec"]);
+    assert_eq!(consumer.collect(), rows([("a", [3])]));
+    let path = file.path().expect("a file");
+    let name = format!("{:032x}-{}-{:016x}.tacho", 1, std::process::id(), 2);
+    std::fs::rename(path, folder.path().join(name)).expect("another name");
+    assert_eq!(consumer.collect(), rows([("a", [3])]));
+    drop((file, slot));
+    assert_eq!(consumer.collect(), rows::<1, 0>([]));
 }
 
 #[test]

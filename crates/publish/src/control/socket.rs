@@ -1,13 +1,15 @@
 //! The socket beside a set's file.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tachograph_shm::Readers;
+
+use crate::signals::effective_user;
 
 /// Listens at `path`, for whom the readers are.
 ///
@@ -16,25 +18,118 @@ use tachograph_shm::Readers;
 pub(super) fn listen(path: &Path, readers: Readers) -> io::Result<UnixListener> {
     let private = path.with_extension("sock-new");
     DirBuilder::new().mode(0o700).create(&private)?;
-    let listener = listen_in(&private, path, readers);
+    let folder = PrivateFolder::open(&private)?;
+    let listener = listen_in(&folder, path, readers);
     // Empty again, or with a socket in it that nobody listens at.
-    let _ = fs::remove_file(private.join("s"));
+    let _ = fs::remove_file(folder.socket());
     let _ = fs::remove_dir(&private);
     listener
 }
 
-fn listen_in(private: &Path, path: &Path, readers: Readers) -> io::Result<UnixListener> {
-    let made = private.join("s");
-    // The path of a socket has at most 107 bytes. By the number of its folder it always fits.
-    let folder = File::open(private)?;
-    let listener = UnixListener::bind(format!("/proc/self/fd/{}/s", folder.as_raw_fd()))?;
-    match readers {
-        Readers::Owner => fs::set_permissions(&made, Permissions::from_mode(0o600))?,
-        Readers::Group(gid) => {
-            chown(&made, None, Some(gid))?;
-            fs::set_permissions(&made, Permissions::from_mode(0o660))?;
+/// A folder that nobody else can enter. What is in it is named by the folder's descriptor: others who may write to the
+/// folder around it can rename it, and put another or a link in its place.
+struct PrivateFolder(File);
+
+impl PrivateFolder {
+    /// Fails where the folder is not that of this user alone.
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+            .open(path)?;
+        let metadata = file.metadata()?;
+        // The set-group-id bit of the folder around it is inherited.
+        if metadata.uid() != effective_user() || metadata.mode() & 0o777 != 0o700 {
+            let (uid, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+            return Err(io::Error::other(format!(
+                "'{}', in which the socket is made, is not private: it belongs to user {uid} and has mode {mode:o}",
+                path.display()
+            )));
         }
+        Ok(Self(file))
     }
+
+    /// The socket in it. The path of a socket has at most 107 bytes; this one always fits.
+    fn socket(&self) -> PathBuf {
+        format!("/proc/self/fd/{}/s", self.0.as_raw_fd()).into()
+    }
+}
+
+fn listen_in(folder: &PrivateFolder, path: &Path, readers: Readers) -> io::Result<UnixListener> {
+    let made = folder.socket();
+    let listener = UnixListener::bind(&made)?;
+    // A change of mode follows links, so it has to be none.
+    let metadata = fs::symlink_metadata(&made)?;
+    if !metadata.file_type().is_socket() || metadata.uid() != effective_user() {
+        return Err(io::Error::other("what is in the private folder is not the socket that was made"));
+    }
+    let mode = match readers {
+        Readers::Owner => 0o600,
+        Readers::Group(gid) => {
+            lchown(&made, None, Some(gid))?;
+            0o660
+        }
+    };
+    fs::set_permissions(&made, Permissions::from_mode(mode))?;
     fs::rename(&made, path)?;
     Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::symlink_metadata(path).expect("it is there").mode() & 0o7777
+    }
+
+    #[test]
+    fn only_a_folder_of_our_own_is_private() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let private = folder.path().join("private");
+        DirBuilder::new().mode(0o700).create(&private).expect("a folder");
+        assert!(PrivateFolder::open(&private).is_ok());
+        fs::set_permissions(&private, Permissions::from_mode(0o2700)).expect("a mode");
+        assert!(PrivateFolder::open(&private).is_ok());
+        let link = folder.path().join("link");
+        symlink(&private, &link).expect("a link");
+        assert!(PrivateFolder::open(&link).is_err(), "no link is followed");
+        for mode in [0o710, 0o770, 0o702, 0o2770] {
+            fs::set_permissions(&private, Permissions::from_mode(mode)).expect("a mode");
+            assert!(PrivateFolder::open(&private).is_err(), "{mode:o}");
+        }
+    }
+
+    /// What a member of the group can do to a folder between any two steps.
+    #[test]
+    fn a_folder_that_takes_the_place_of_the_private_one_is_not_touched() {
+        let around = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| around.path().join(name);
+        let gid = fs::metadata(around.path()).expect("the folder").gid();
+        DirBuilder::new().mode(0o700).create(path("x.sock-new")).expect("a folder");
+        let folder = PrivateFolder::open(&path("x.sock-new")).expect("it is private");
+        fs::rename(path("x.sock-new"), path("away")).expect("renamed");
+        fs::write(path("victim"), "secret").expect("written");
+        fs::set_permissions(path("victim"), Permissions::from_mode(0o600)).expect("a mode");
+        fs::create_dir(path("x.sock-new")).expect("a folder");
+        symlink(path("victim"), path("x.sock-new/s")).expect("a link");
+        // Nor is a link followed that stands where the socket goes to.
+        symlink(path("victim"), path("x.sock")).expect("a link");
+        let _listener = listen_in(&folder, &path("x.sock"), Readers::Group(gid)).expect("it listens");
+        assert_eq!(mode_of(&path("victim")), 0o600);
+        assert_eq!(fs::read_to_string(path("victim")).expect("read"), "secret");
+        assert!(fs::symlink_metadata(path("x.sock-new/s")).expect("still there").is_symlink());
+        assert!(fs::symlink_metadata(path("x.sock")).expect("the socket").file_type().is_socket());
+        assert_eq!(mode_of(&path("x.sock")), 0o660);
+    }
+
+    #[test]
+    fn a_folder_with_an_inherited_group_has_sockets_too() {
+        let around = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(around.path(), Permissions::from_mode(0o2770)).expect("a mode");
+        let _listener = listen(&around.path().join("x.sock"), Readers::Owner).expect("it listens");
+        assert_eq!(mode_of(&around.path().join("x.sock")), 0o600);
+        assert_eq!(fs::read_dir(around.path()).expect("read").count(), 1);
+    }
 }

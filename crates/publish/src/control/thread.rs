@@ -1,8 +1,8 @@
 //! The threads that answer the requests of readers: one that waits for readers, and one for each reader.
 //!
 //! A reader is trusted with nothing: what it sends is bounded before it is kept, one that stops in the middle of a request
-//! or does not take the answer is cut off after a second, and of more readers than there are threads for, the one that has
-//! been silent the longest has to go.
+//! or does not take the answer is cut off after a second, and of too many readers, the one that has been silent the longest
+//! has to go. Where those who had to go still wait for the callback, no more come in.
 
 use std::cell::Cell;
 use std::io::{self, Read, Write};
@@ -20,10 +20,13 @@ use tachograph_shm::control as message;
 use tachograph_shm::{Guid, Readers};
 
 use super::{ControlCallback, Request, RequestKind, socket};
-use crate::PublishError;
+use crate::{PublishError, signals};
 
 /// Most readers at a time.
 const MAX_READERS: usize = 16;
+
+/// Most threads of readers at a time, those included that had to go and are not done yet.
+const MAX_THREADS: usize = MAX_READERS + 4;
 
 /// How long a reader may take for the rest of a request, or to take an answer.
 const DEADLINE: Duration = Duration::from_secs(1);
@@ -67,6 +70,8 @@ struct Reader {
     stream: Arc<UnixStream>,
     last_request: Arc<AtomicU64>,
     thread: JoinHandle<()>,
+    /// It had to go for another, and its thread is not done yet.
+    is_leaving: bool,
 }
 
 impl Control {
@@ -145,8 +150,6 @@ impl Control {
         }
         if !is_own_callback {
             readers.into_iter().for_each(|reader| drop(reader.thread.join()));
-            // One who had to go for another may still be in the callback.
-            drop(lock(&self.shared.calling));
         }
     }
 }
@@ -173,12 +176,10 @@ impl Shared {
     fn admit(self: &Arc<Self>, stream: UnixStream) {
         let mut readers = lock(&self.readers);
         readers.retain(|reader| !reader.thread.is_finished());
-        if readers.len() >= MAX_READERS
-            && let Some(place) = most_silent(&readers)
-        {
-            let reader = readers.swap_remove(place);
-            let _ = reader.stream.shutdown(Shutdown::Both);
+        if readers.len() >= MAX_THREADS {
+            return;
         }
+        make_room(&mut readers);
         let stream = Arc::new(stream);
         let last_request = Arc::new(AtomicU64::new(self.requests.fetch_add(1, Ordering::Relaxed)));
         let (shared, for_thread, last) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(&last_request));
@@ -192,7 +193,7 @@ impl Shared {
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Ok(thread) = started {
-            readers.push(Reader { stream, last_request, thread });
+            readers.push(Reader { stream, last_request, thread, is_leaving: false });
         }
     }
 
@@ -227,8 +228,16 @@ impl Shared {
     }
 }
 
-fn most_silent(readers: &[Reader]) -> Option<usize> {
-    (0..readers.len()).min_by_key(|place| readers[*place].last_request.load(Ordering::Relaxed))
+/// Where there are the most readers already, the most silent has to go.
+fn make_room(readers: &mut [Reader]) {
+    if readers.iter().filter(|reader| !reader.is_leaving).count() < MAX_READERS {
+        return;
+    }
+    let staying = readers.iter_mut().filter(|reader| !reader.is_leaving);
+    if let Some(reader) = staying.min_by_key(|reader| reader.last_request.load(Ordering::Relaxed)) {
+        reader.is_leaving = true;
+        let _ = reader.stream.shutdown(Shutdown::Both);
+    }
 }
 
 /// The next request; `None` at the end of the connection. What was received of the one after it stays in `received`.
@@ -265,8 +274,9 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
     }
 }
 
+/// A thread that leaves the application's signals to the threads of the application.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(work)
+    signals::blocked(|| std::thread::Builder::new().name(name.to_owned()).spawn(work))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -105,14 +105,15 @@ impl<S: MultipleInstances> PublishedSet<S> {
     ///
     /// As [`instance`](Self::instance).
     pub fn instance_with_id(&self, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
-        self.create(&mut lock(&self.inner.instances), name, id)
+        let mut instances = self.instances()?;
+        self.create(&mut instances, name, id)
     }
 
-    /// The instance of this name and id, if there is one.
+    /// The instance of this name and id, if there is one. A forked child finds none of its parent's.
     pub fn find(&self, name: &str, id: u32) -> Option<Instance<S>> {
         // Drops of handles take the same lock, so none must happen under it.
         let found =
-            lock(&self.inner.instances).get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
+            self.instances().ok()?.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
         found.map(|owner| Instance { owner })
     }
 
@@ -122,7 +123,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
     ///
     /// As [`instance`](Self::instance).
     pub fn find_or_create(&self, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
-        let mut instances = lock(&self.inner.instances);
+        let mut instances = self.instances()?;
         match instances.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade()) {
             Some(owner) => Ok(Instance { owner }),
             None => self.create(&mut instances, name, id),
@@ -134,8 +135,13 @@ impl<S: MultipleInstances> PublishedSet<S> {
         self.inner.running.is_published()
     }
 
-    fn create(&self, instances: &mut Instances<S>, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
+    /// The instances. In a forked child an error: a thread that it has not may hold the lock.
+    fn instances(&self) -> Result<MutexGuard<'_, Instances<S>>, PublishError> {
         self.inner.running.file.check_process()?;
+        Ok(lock(&self.inner.instances))
+    }
+
+    fn create(&self, instances: &mut Instances<S>, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
         let key = (Box::from(name), id);
         if let Some(entry) = instances.get(&key)
             && entry.owner.strong_count() == 0

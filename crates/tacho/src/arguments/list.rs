@@ -4,14 +4,20 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Show what there is: counter sets, counters and instances of this machine, or what logs hold.
-#[derive(Debug, Args)]
-#[command(after_help = r"Examples:
+macro_rules! examples {
+    () => {
+        r"Examples:
   tacho list                                   all counter sets of this machine
   tacho list Memory 'Network*'                 their counters
   tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of some counters
   tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
-  tacho list server.blg                        what a log holds")]
+  tacho list server.blg                        what a log holds"
+    };
+}
+
+/// Show what there is: counter sets, counters and instances of this machine, or what logs hold.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
 pub(crate) struct ListArguments {
     /// What to show: a file is a log (.blg, .csv or .tsv, told by its content); what begins with `\` is a path of this
     /// machine; else the name of a counter set, in which `*` and `?` stand for any text and any character. Without it: the
@@ -46,3 +52,15 @@ pub(crate) enum ListFormat {
     /// One array, an object per counter set or log.
     Json,
 }
+
+const EXAMPLES: &str = examples!();
+
+const LONG_HELP: &str = concat!(
+    examples!(),
+    "\n\n",
+    "Counter sets of programs are looked for in the folder of TACHO_RUNTIME_DIR, in /run/tachograph, and in \
+     $XDG_RUNTIME_DIR/tachograph; those of MMV files in the folders of TACHO_MMV_DIR (separated by ':'; empty for none), else \
+     in /var/lib/pcp/tmp/mmv and $PCP_TMP_DIR/mmv; registered manifests in the folder of TACHO_MANIFEST_DIR, in \
+     /etc/tachograph/manifests, in /usr/share/tachograph/manifests, and, but for root, in \
+     $XDG_DATA_HOME/tachograph/manifests. Registered sets that no program publishes have 'none now' for instances.",
+);

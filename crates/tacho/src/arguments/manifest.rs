@@ -60,7 +60,7 @@ pub(crate) enum ManifestAction {
     },
     /// Take a registration back.
     Unregister {
-        /// The manifest; or the GUID of its provider, or of its only counter set, in braces.
+        /// The manifest; or the GUID of its provider, or of its only counter set, with or without braces.
         #[arg(value_name = "FILE|GUID")]
         what: PathBuf,
     },

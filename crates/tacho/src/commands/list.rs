@@ -81,7 +81,11 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
                     let known = live::this_machine()?;
                     let is_of_words = |set: &str| arguments.what.iter().any(|word| machine::is_of(word, set));
                     let is_everything = arguments.what.is_empty();
-                    live::say_notices(&known, |set| is_everything || set.is_some_and(is_of_words));
+                    if is_everything && arguments.verbose {
+                        live::say_every_notice(&known);
+                    } else {
+                        live::say_notices(&known, |set| is_everything || set.is_some_and(is_of_words));
+                    }
                     known
                 }
             };

@@ -13,6 +13,7 @@ use tachograph_perflib::manifest::{
 use tachograph_perflib::registration::CounterSetInfo;
 
 use super::relog::at_output;
+use super::row_output::is_same_file;
 use crate::arguments::{CodeOutput, ManifestAction, ManifestArguments};
 use crate::failure::{Failure, say};
 use crate::output::OutputFile;
@@ -54,7 +55,9 @@ pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
             )))
         }
         ManifestAction::Unregister { what } => {
-            let guid = what.to_str().filter(|text| text.starts_with('{')).and_then(|text| text.parse().ok());
+            // A GUID is one without its braces, too, where no file is called so.
+            let is_guid = |text: &&str| text.starts_with('{') || !what.exists();
+            let guid = what.to_str().filter(is_guid).and_then(|text| text.parse().ok());
             let folders = Folders::of_environment();
             let removed = match guid {
                 Some(guid) => unregister(Unregister::Guid(guid), &folders),
@@ -125,6 +128,13 @@ fn write_code(
     let code = make(&manifest).map_err(|error| Failure::work(format!("{}: {error}", file.display())))?;
     match output.output.as_deref().filter(|output| output.as_os_str() != "-") {
         Some(path) => {
+            // With -y, too: a manifest is not overwritten by what is made of it.
+            if is_same_file(path, file) {
+                let path = path.display();
+                return Err(Failure::usage(format!(
+                    "{path}: this is the manifest: give the output another name"
+                )));
+            }
             let mut file = OutputFile::create(path, output.yes)?;
             file.write_all(code.as_bytes()).map_err(|error| at_output(FlowError::Output(error), path))?;
             file.finish()?;
@@ -171,6 +181,11 @@ fn list() -> Result<ExitCode, Failure> {
         text += &line(format_args!("  {} {} {counters}: {}", info.name, info.guid, visible(&info.help)));
     }
     registered.problems.iter().for_each(say);
+    if registered.sets.is_empty() {
+        let folders = Folders::of_environment().search;
+        let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        say(format_args!("no counter set is registered in {}", folders.join(", ")));
+    }
     print(&text)?;
     Ok(if registered.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -73,6 +73,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         interval: arguments.live.interval,
         samples: arguments.live.samples,
         has_baseline: true,
+        is_for_blg: shown == Shown::Blg,
         stop: stop.clone(),
         ..LiveOptions::default()
     };

@@ -13,6 +13,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
+use tachograph_logs::Format;
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         interval: arguments.live.interval,
         samples: arguments.live.samples,
         duration: arguments.duration,
+        is_for_blg: log.format == Format::Blg,
         stop: stop.clone(),
         ..LiveOptions::default()
     };

@@ -113,7 +113,10 @@ fn the_paths_of_a_log() {
 fn what_there_is_not() {
     let folder = Folder::new();
     for (what, message) in [
-        ("Memry", "'Memry' is no counter set of this machine, and no file: did you mean 'Memory'?"),
+        (
+            "Memry",
+            "'Memry' is no counter set of this machine, and no file: did you mean the counter set 'Memory'?",
+        ),
         (
             "Quantum Flux",
             "'Quantum Flux' is no counter set of this machine, and no file; 'tacho list' shows the sets",

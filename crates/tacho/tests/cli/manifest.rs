@@ -64,8 +64,12 @@ fn check_tells_every_violation() {
         "{}",
         ran.stdout
     );
+    folder.write("empty.man", "");
+    let empty = "empty.man:1:1: error: file: found an empty file, expected a manifest\nempty.man: 1 error, 0 warnings\n";
+    let ran = run(&folder, &["check", "empty.man"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, empty));
     run(&folder, &["check", "none.man"]).refused(1, "none.man: No such file or directory (os error 2)");
-    assert_eq!(folder.names(), ["bad.man", "shop.man", "warned.man"]);
+    assert_eq!(folder.names(), ["bad.man", "empty.man", "shop.man", "warned.man"]);
 }
 
 #[test]
@@ -83,6 +87,12 @@ fn code_goes_to_a_file_or_to_standard_output() {
         .refused(2, "shop.h exists: give -y to overwrite it, or another name");
     prints(&folder, &["rust", "shop.man", "-o", "shop.h", "-y"], "");
     assert_eq!(folder.text("shop.h"), golden("shop.rs"));
+    std::os::unix::fs::symlink("shop.man", folder.path("link.man")).expect("a link");
+    for (kind, output) in [("rust", "shop.man"), ("header", "./shop.man"), ("rust", "link.man")] {
+        run(&folder, &[kind, "shop.man", "-o", output, "-y"])
+            .refused(2, &format!("{output}: this is the manifest: give the output another name"));
+    }
+    assert_eq!(folder.text("shop.man"), SHOP);
     let prefixed = run(&folder, &["header", "shop.man", "-prefix", "My"]);
     assert!(prefixed.stdout.contains("static inline ULONG MyCounterInitialize("), "{}", prefixed.stdout);
     run(&folder, &["header", "shop.man", "-prefix", "1"])
@@ -91,10 +101,18 @@ fn code_goes_to_a_file_or_to_standard_output() {
     assert_eq!((both.status, both.stdout.as_str()), (2, ""));
 }
 
+#[track_caller]
+fn nothing_is_listed(folder: &Folder) {
+    let ran = run(folder, &["list"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    let start = "tacho: no counter set is registered in registered, /etc/tachograph/manifests, ";
+    assert!(ran.stderr.starts_with(start) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}
+
 #[test]
 fn registrations() {
     let folder = folder();
-    prints(&folder, &["list"], "");
+    nothing_is_listed(&folder);
     prints(&folder, &["register", "shop.man"], &format!("{COPY}: 2 counter sets registered\n"));
     assert_eq!(folder.text(COPY), SHOP);
     let listed = format!(
@@ -119,9 +137,15 @@ fn registrations() {
         &["unregister", "{6A1F5D0C-3B2E-4C57-9D3A-0F2C8D1E7A40}"],
         &format!("{COPY}: unregistered\n"),
     );
+    prints(&folder, &["register", "shop.man"], &format!("{COPY}: 2 counter sets registered\n"));
+    prints(
+        &folder,
+        &["unregister", "6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40"],
+        &format!("{COPY}: unregistered\n"),
+    );
     run(&folder, &["unregister", "shop.man"])
         .refused(1, "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40} is not registered");
-    prints(&folder, &["list"], "");
+    nothing_is_listed(&folder);
 }
 
 #[test]

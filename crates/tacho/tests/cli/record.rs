@@ -1,5 +1,6 @@
 //! `tacho record`: this machine's counters into logs.
 
+mod doubles;
 mod ends;
 mod existing;
 mod files;

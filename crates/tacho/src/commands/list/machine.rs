@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::path::PathPattern;
+use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::set::Instances;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_flow::live::{LiveOptions, LiveSource};
@@ -67,7 +67,7 @@ pub(super) fn choose(registry: &Arc<Registry>, word: &str, form: Form) -> Result
     of_path(registry, &live::parse_path(registry, word)?, form)
 }
 
-fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec<ChosenSet>, Failure> {
+fn of_name(registry: &Arc<Registry>, name: &str, needs_instances: bool) -> Result<Vec<ChosenSet>, Failure> {
     let pattern = Pattern::new(name);
     let mut sets: Vec<_> = registry
         .counter_sets()
@@ -80,11 +80,8 @@ fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec
         }
         // What cannot be read may be what was meant.
         live::say_notices(registry, |set| set.is_none());
-        let near = closest(name, registry.counter_sets().map(|info| &*info.name));
-        return Err(Failure::usage(match near {
-            Some(near) => {
-                format!("'{name}' is no counter set of this machine, and no file: did you mean '{near}'?")
-            }
+        return Err(Failure::usage(match meant_set(registry, name)? {
+            Some(question) => format!("'{name}' is no counter set of this machine, and no file: {question}"),
             None => format!(
                 "'{name}' is no counter set of this machine, and no file; 'tacho list' shows the sets"
             ),
@@ -95,6 +92,14 @@ fn of_name(registry: &Registry, name: &str, needs_instances: bool) -> Result<Vec
         sets.iter_mut().for_each(|set| set.read_instances(registry));
     }
     Ok(sets)
+}
+
+/// Asks which set was meant by a name that none has, in the words for a path of such a set.
+fn meant_set(registry: &Arc<Registry>, name: &str) -> Result<Option<String>, Failure> {
+    let path = CounterPath { machine: None, set: name.to_owned(), instance: None, counter: "*".to_owned() };
+    let (_, selection) =
+        LiveSource::open(registry, &[path.into()], LiveOptions::default()).map_err(Failure::work)?;
+    Ok(selection.unmatched().into_iter().find_map(|(_, question)| question))
 }
 
 /// What to say of a name that was meant as a path of a set that there is.
@@ -241,7 +246,11 @@ pub(super) fn overview(sets: &[ChosenSet], width: usize) -> String {
 
 fn overview_of(sets: &[&ChosenSet], title: &str, width: usize) -> String {
     let rows = sets.iter().map(|set| {
-        let instances = if set.info.has_instances() { "yes" } else { "-" };
+        let instances = match &set.publishers {
+            Some(publishers) if publishers.is_empty() => "none now",
+            _ if set.info.has_instances() => "yes",
+            _ => "-",
+        };
         [
             visible(&set.info.name).into_owned(),
             instances.to_owned(),

@@ -1,0 +1,5 @@
+/* intsafe.h: part of the compatibility folder. */
+#ifndef TACHO_COMPAT_INTSAFE_H
+#define TACHO_COMPAT_INTSAFE_H
+#include <windows.h>
+#endif

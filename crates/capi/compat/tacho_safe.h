@@ -1,0 +1,86 @@
+/*
+ * tacho_safe.h: more of the C library as Windows has it: checked copies, prints and files. Part of the compatibility
+ * folder; windows.h includes it.
+ */
+#ifndef TACHO_COMPAT_SAFE_H
+#define TACHO_COMPAT_SAFE_H
+
+#include <errno.h>
+#include <tacho_print.h>
+
+/* What does not fit is not copied, and the room is zeroed. */
+static inline errno_t memcpy_s(void *to, size_t size, const void *from, size_t bytes)
+{
+    if (bytes == 0) {
+        return 0;
+    }
+    if (!to || !from || bytes > size) {
+        if (to) {
+            memset(to, 0, size);
+        }
+        return errno = to && from ? ERANGE : EINVAL;
+    }
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+static inline errno_t fopen_s(FILE **file, const char *name, const char *mode)
+{
+    if (!file || !name || !mode) {
+        return errno = EINVAL;
+    }
+    *file = fopen(name, mode);
+    return *file ? 0 : errno;
+}
+
+static inline int printf_s(const char *text, ...)
+{
+    TACHO_COMPAT_FORWARD(tacho_compat_vfprintf(stdout, text, list));
+}
+
+static inline int wprintf_s(const WCHAR *text, ...)
+{
+    TACHO_COMPAT_FORWARD(tacho_compat_vfwprintf(stdout, text, list));
+}
+
+/* -1 where it does not fit. Other than on Windows the text is ended then, too. */
+static inline int tacho_compat_fitting(int length, size_t size)
+{
+    return length >= 0 && (size_t)length < size ? length : -1;
+}
+
+static inline int _snprintf(char *buffer, size_t size, const char *text, ...)
+{
+    TACHO_COMPAT_FORWARD(tacho_compat_fitting(tacho_compat_vsnprintf(buffer, size, text, list), size));
+}
+
+static inline int _snwprintf(WCHAR *buffer, size_t size, const WCHAR *text, ...)
+{
+    TACHO_COMPAT_FORWARD(tacho_compat_fitting(tacho_compat_vsnwprintf(buffer, size, text, list), size));
+}
+
+/* The form without a size. */
+static inline int _swprintf(WCHAR *buffer, const WCHAR *text, ...)
+{
+    TACHO_COMPAT_FORWARD(tacho_compat_vsnwprintf(buffer, 0x7FFFFFFF, text, list));
+}
+
+/* ---- Lengths ---- */
+
+static inline int lstrlenA(const char *text)
+{
+    return text ? (int)strlen(text) : 0;
+}
+
+static inline int lstrlenW(const WCHAR *text)
+{
+    return text ? (int)tacho_compat_wcslen(text) : 0;
+}
+
+#ifdef UNICODE
+#define lstrlen lstrlenW
+#else
+#define lstrlen lstrlenA
+#endif
+
+#endif

@@ -1,0 +1,240 @@
+/*
+ * tacho_system.h: code pages, the machine's name, libraries, texts of codes. Part of the compatibility folder; windows.h
+ * includes it.
+ */
+#ifndef TACHO_COMPAT_SYSTEM_H
+#define TACHO_COMPAT_SYSTEM_H
+
+#include <tacho_print.h>
+#include <winbase.h>
+
+/* ---- Code pages: all are UTF-8 ---- */
+
+#define CP_ACP 0
+#define CP_UTF8 65001
+
+/* How much was converted; 0 with the last error where the room was too small. Of no room, what is needed. */
+static inline int tacho_compat_converted(const struct tacho_compat_sink *sink, int size)
+{
+    if (sink->count == 0 || sink->count > 0x7FFFFFFF) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return 0;
+    }
+    if (size && sink->count > (size_t)size) {
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return 0;
+    }
+    return (int)sink->count;
+}
+
+static inline int tacho_compat_can_convert(UINT page, const void *text, int length, const void *to, int size)
+{
+    if ((page != CP_UTF8 && page != CP_ACP) || !text || length == 0 || length < -1 || size < 0 || (size && !to)) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return 0;
+    }
+    return 1;
+}
+
+/* A length of -1 goes to the final zero, and with it. What is no UTF-8 becomes U+FFFD. */
+static inline int MultiByteToWideChar(UINT page, DWORD flags, const char *text, int length, WCHAR *to, int size)
+{
+    struct tacho_compat_sink sink;
+    WCHAR none;
+    (void)flags;
+    if (!tacho_compat_can_convert(page, text, length, to, size)) {
+        return 0;
+    }
+    memset(&sink, 0, sizeof sink);
+    sink.units = size ? to : &none;
+    sink.room = (size_t)size;
+    sink.counts_units = 1;
+    tacho_compat_bytes(&sink, text, length < 0 ? strlen(text) + 1 : (size_t)length);
+    if (sink.missing) {
+        tacho_compat_unit(&sink, 0xFFFD);
+    }
+    return tacho_compat_converted(&sink, size);
+}
+
+/* Halves of characters become U+FFFD. The replacement is not looked at: UTF-8 has all characters. */
+static inline int WideCharToMultiByte(UINT page, DWORD flags, const WCHAR *text, int length, char *to, int size,
+                                      const char *replacement, BOOL *was_replaced)
+{
+    struct tacho_compat_sink sink;
+    size_t i, count;
+    (void)flags;
+    (void)replacement;
+    if (was_replaced) {
+        *was_replaced = FALSE;
+    }
+    if (!tacho_compat_can_convert(page, text, length, to, size)) {
+        return 0;
+    }
+    memset(&sink, 0, sizeof sink);
+    sink.bytes = size ? to : NULL;
+    sink.room = (size_t)size;
+    count = length < 0 ? tacho_compat_wcslen(text) + 1 : (size_t)length;
+    for (i = 0; i < count; i++) {
+        tacho_compat_unit(&sink, text[i]);
+    }
+    tacho_compat_flush(&sink);
+    return tacho_compat_converted(&sink, size);
+}
+
+/* ---- The machine ---- */
+
+#define MAX_COMPUTERNAME_LENGTH 64
+
+/* gethostname under a name of our own: strict C modes hide it. */
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+int tacho_compat_host(char *name, size_t size) __asm__("gethostname");
+
+/* The size is the room before, the length without its zero after; where it does not fit, the room that it takes. */
+static inline BOOL GetComputerNameA(char *name, DWORD *size)
+{
+    char host[256] = "";
+    size_t length;
+    if (!size || tacho_compat_host(host, sizeof host - 1) != 0) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    length = strlen(host);
+    if (!name || length >= *size) {
+        *size = (DWORD)length + 1;
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return FALSE;
+    }
+    memcpy(name, host, length + 1);
+    *size = (DWORD)length;
+    return TRUE;
+}
+
+static inline BOOL GetComputerNameW(WCHAR *name, DWORD *size)
+{
+    char host[256];
+    WCHAR wide[256];
+    DWORD room = sizeof host;
+    int length;
+    if (!size || !GetComputerNameA(host, &room)) {
+        SetLastError(ERROR_INVALID_PARAMETER);
+        return FALSE;
+    }
+    length = MultiByteToWideChar(CP_UTF8, 0, host, -1, wide, 256);
+    if (!name || (DWORD)length > *size) {
+        *size = (DWORD)length;
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return FALSE;
+    }
+    memcpy(name, wide, (size_t)length * sizeof(WCHAR));
+    *size = (DWORD)length - 1;
+    return TRUE;
+}
+
+/* ---- Libraries of Windows: there are none ---- */
+
+static inline HMODULE LoadLibraryA(const char *name)
+{
+    (void)name;
+    SetLastError(ERROR_MOD_NOT_FOUND);
+    return NULL;
+}
+
+static inline HMODULE LoadLibraryW(const WCHAR *name)
+{
+    (void)name;
+    return LoadLibraryA(NULL);
+}
+
+static inline BOOL FreeLibrary(HMODULE library)
+{
+    (void)library;
+    SetLastError(ERROR_INVALID_HANDLE);
+    return FALSE;
+}
+
+/* ---- Texts of codes: the code itself ---- */
+
+#define FORMAT_MESSAGE_ALLOCATE_BUFFER 0x00000100
+#define FORMAT_MESSAGE_IGNORE_INSERTS 0x00000200
+#define FORMAT_MESSAGE_FROM_STRING 0x00000400
+#define FORMAT_MESSAGE_FROM_HMODULE 0x00000800
+#define FORMAT_MESSAGE_FROM_SYSTEM 0x00001000
+#define FORMAT_MESSAGE_ARGUMENT_ARRAY 0x00002000
+#define FORMAT_MESSAGE_MAX_WIDTH_MASK 0x000000FF
+
+/*
+ * "code 0xC0000BB8" and the end of a line, as Windows ends its texts; the length without the final zero. Texts of
+ * the program's own (FORMAT_MESSAGE_FROM_STRING) are not supported. TachoLastErrorText has the reason of the library's
+ * last error.
+ */
+static inline DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD code, DWORD language, char *to, DWORD size,
+                                   va_list *arguments)
+{
+    char text[32];
+    size_t bytes;
+    (void)source;
+    (void)language;
+    (void)arguments;
+    if ((flags & FORMAT_MESSAGE_FROM_STRING) || !to) {
+        SetLastError(to ? ERROR_NOT_SUPPORTED : ERROR_INVALID_PARAMETER);
+        return 0;
+    }
+    bytes = (size_t)tacho_compat_snprintf(text, sizeof text, "code 0x%08X\r\n", code) + 1;
+    if (flags & FORMAT_MESSAGE_ALLOCATE_BUFFER) {
+        /* The argument is the place of an address, which LocalFree takes. */
+        char *const made = (char *)LocalAlloc(LMEM_FIXED, size > bytes ? size : bytes);
+        memcpy(to, &made, sizeof made);
+        if (!made) {
+            SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+            return 0;
+        }
+        to = made;
+    } else if (bytes > size) {
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return 0;
+    }
+    memcpy(to, text, bytes);
+    return (DWORD)bytes - 1;
+}
+
+static inline DWORD FormatMessageW(DWORD flags, LPCVOID source, DWORD code, DWORD language, WCHAR *to, DWORD size,
+                                   va_list *arguments)
+{
+    char text[32];
+    const DWORD ignored = FORMAT_MESSAGE_ALLOCATE_BUFFER;
+    const DWORD length = FormatMessageA(flags & ~ignored, source, code, language, to ? text : NULL, sizeof text, arguments);
+    if (length == 0) {
+        return 0;
+    }
+    if (flags & FORMAT_MESSAGE_ALLOCATE_BUFFER) {
+        WCHAR *const made =
+            (WCHAR *)LocalAlloc(LMEM_FIXED, ((size_t)(size > length ? size : length) + 1) * sizeof(WCHAR));
+        memcpy(to, &made, sizeof made);
+        if (!made) {
+            SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+            return 0;
+        }
+        to = made;
+    } else if (length >= size) {
+        SetLastError(ERROR_INSUFFICIENT_BUFFER);
+        return 0;
+    }
+    (void)MultiByteToWideChar(CP_UTF8, 0, text, -1, to, (int)length + 1);
+    return length;
+}
+
+#ifdef UNICODE
+#define GetComputerName GetComputerNameW
+#define LoadLibrary LoadLibraryW
+#define FormatMessage FormatMessageW
+#else
+#define GetComputerName GetComputerNameA
+#define LoadLibrary LoadLibraryA
+#define FormatMessage FormatMessageA
+#endif
+
+#endif
