@@ -38,9 +38,9 @@ impl Query {
     /// # Errors
     ///
     /// [`PdhStatus::INVALID_HANDLE`] where the query does not have the counter, [`PdhStatus::INVALID_ARGUMENT`] for a path
-    /// with wildcards, and for one without an instance where several processes publish the set. [`PdhStatus::INVALID_DATA`] before the first collection, after the first of a type that needs two
-    /// samples, and where the last one gave no raw value: then the value's status says why
-    /// ([`PdhStatus::NO_INSTANCE`], ...). For all else [`calculate_from_raw`](crate::calculate_from_raw).
+    /// with wildcards, [`PdhStatus::INVALID_INSTANCE`] for one without an instance where several processes publish the set.
+    /// [`PdhStatus::INVALID_DATA`] before the first collection, after the first of a type that needs two samples, and where
+    /// the last one gave no raw value: then the value's status says why ([`PdhStatus::NO_INSTANCE`], ...). For all else [`calculate_from_raw`](crate::calculate_from_raw).
     #[doc(alias = "PdhGetFormattedCounterValue")]
     pub fn formatted_value(
         &self,

@@ -309,7 +309,7 @@ fn sets_of_one_process() {
     // Two of them are no single value any more.
     machine.after(1, |values| values.shops.push(("other".into(), 4)));
     query.collect().expect("values");
-    let several = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
+    let several = Err((PdhStatus::INVALID_INSTANCE, PdhStatus::CSTATUS_INVALID_DATA));
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (several, Ok(3.0)));
     assert_eq!(array(&query, ids[0]).map(|items| items.len()), Ok(2));
     machine.after(1, |values| values.shops.clear());
