@@ -18,7 +18,8 @@ pub(super) enum Process {
 
 impl Process {
     pub(super) fn new(id: i32) -> Self {
-        let Some(id) = Pid::from_raw(id).filter(|_| id > 0) else { return Self::Gone };
+        // Not asked for a negative one, which rustix takes for a fault of the program.
+        let Some(id) = Some(id).filter(|id| *id > 0).and_then(Pid::from_raw) else { return Self::Gone };
         match pidfd_open(id, PidfdFlags::empty()) {
             Ok(descriptor) => Self::Held(descriptor),
             Err(Errno::SRCH) => Self::Gone,
