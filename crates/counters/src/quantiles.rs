@@ -41,6 +41,8 @@ enum Kept {
     Exact(Vec<f64>),
     /// At most [`ROUNDED`], with a sketch [`PENDING`].
     Rounded(Vec<f32>),
+    /// None: nobody will ask.
+    Off,
 }
 
 impl Default for Kept {
@@ -56,6 +58,16 @@ impl std::fmt::Debug for Quantiles {
 }
 
 impl Quantiles {
+    /// A summary that keeps nothing and answers nothing, for states of which there are very many.
+    pub fn off() -> Self {
+        Self { kept: Kept::Off, ..Self::default() }
+    }
+
+    /// Whether this is a summary that keeps nothing.
+    pub fn is_off(&self) -> bool {
+        matches!(self.kept, Kept::Off)
+    }
+
     /// Adds one value, which must be finite.
     #[inline]
     pub fn add(&mut self, observed: f64) {
@@ -89,11 +101,15 @@ impl Quantiles {
                 self.empty_into_sketch();
                 self.add(observed);
             }
+            Kept::Off => {}
         }
     }
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
+        if self.is_off() {
+            return;
+        }
         self.zeros += other.zeros;
         if let Some(theirs) = &other.sketch {
             self.empty_into_sketch();
@@ -106,6 +122,7 @@ impl Quantiles {
         match &other.kept {
             Kept::Exact(kept) => kept.iter().for_each(|&observed| self.add(observed)),
             Kept::Rounded(kept) => kept.iter().for_each(|&observed| self.add(f64::from(observed))),
+            Kept::Off => {}
         }
     }
 
@@ -115,6 +132,7 @@ impl Quantiles {
         let kept = match &self.kept {
             Kept::Exact(kept) => kept.len(),
             Kept::Rounded(kept) => kept.len(),
+            Kept::Off => return 0,
         };
         self.zeros + kept as u64 + sketched
     }
@@ -132,6 +150,7 @@ impl Quantiles {
             return Some(match &self.kept {
                 Kept::Exact(kept) => select(kept, self.zeros, ranks, f64::total_cmp),
                 Kept::Rounded(kept) => select(kept, self.zeros, ranks, f32::total_cmp).map(f64::from),
+                Kept::Off => return None,
             });
         }
         let mut whole = self.clone();
@@ -152,6 +171,7 @@ impl Quantiles {
         match &mut self.kept {
             Kept::Exact(kept) => kept.iter().for_each(|&exact| sketch.add(f64::from(rounded(exact)))),
             Kept::Rounded(kept) => kept.iter().for_each(|&kept| sketch.add(f64::from(kept))),
+            Kept::Off => {}
         }
         match &mut self.kept {
             Kept::Rounded(kept) if kept.capacity() == PENDING => kept.clear(),
@@ -194,6 +214,18 @@ mod tests {
     fn nearest_rank(values: &mut [f64], quantile: f64) -> f64 {
         values.sort_by(f64::total_cmp);
         values[((quantile * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1]
+    }
+
+    #[test]
+    fn what_is_off_keeps_nothing() {
+        let mut on = Quantiles::default();
+        let mut off = Quantiles::off();
+        for value in 0..2_000 {
+            on.add(f64::from(value));
+            off.add(f64::from(value));
+        }
+        off.merge(&on);
+        assert_eq!((off.count(), off.at([0.5])), (0, None));
     }
 
     #[test]

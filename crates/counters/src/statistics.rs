@@ -120,6 +120,28 @@ impl Statistics {
         }
     }
 
+    /// The same without quantiles: a state of fixed size, for charts that keep one per column.
+    #[must_use]
+    pub fn without_quantiles(mut self) -> Self {
+        self.quantiles = Quantiles::off();
+        self
+    }
+
+    /// Takes out what was added so far, and goes on empty.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let mut empty = Self::new(self.formula, self.intervals, self.last_machine.clone());
+        if self.quantiles.is_off() {
+            empty.quantiles = Quantiles::off();
+        }
+        std::mem::replace(self, empty)
+    }
+
+    /// Whether nothing was added, not even an error.
+    pub fn is_empty(&self) -> bool {
+        self.errors == 0 && self.first_time.is_none()
+    }
+
     /// Adds the interval from `older` to `newer` (for one-sample types: `newer` alone), which ended at `at`.
     #[inline]
     pub fn add(&mut self, calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue, at: Moment) {

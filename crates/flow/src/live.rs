@@ -98,45 +98,12 @@ impl LiveSource {
         paths: &[PathPattern],
         options: LiveOptions,
     ) -> Result<(Self, Selection), ErrorCode> {
-        let mut query = Query::open(registry, None)?;
-        let selection = Selection::new(paths.to_vec());
-        registry
-            .counter_sets()
-            .for_each(|info| selection.note_set(&description_of(registry.machine(), info)));
-        let matches = query.add_paths(paths);
-        let mut named: Vec<NamedSet> = Vec::new();
-        named.resize_with(query.sets().len(), NamedSet::default);
-        let mut groups: Vec<LiveGroup> = Vec::new();
-        let mut left_out = Vec::new();
-        let mut asked: Vec<_> = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
-        for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
-            for found in found {
-                selection.note_match(number);
-                let info = query.sets()[found.set].rows().info();
-                let set = &mut named[found.set];
-                let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
-                    continue;
-                };
-                if options.is_for_blg && holds_doubles(group.description()) {
-                    let name = path_of(group.description());
-                    if !left_out.contains(&name) {
-                        left_out.push(name);
-                    }
-                    continue;
-                }
-                let known = groups.iter().position(|known| known.is_same(&group));
-                asked[number].1.push(known.unwrap_or(groups.len()));
-                if known.is_none() {
-                    groups.push(group);
-                }
-            }
-        }
-        let source = Self {
-            query,
-            named,
-            groups,
-            asked,
-            left_out,
+        let mut source = Self {
+            query: Query::open(registry, None)?,
+            named: Vec::new(),
+            groups: Vec::new(),
+            asked: Vec::new(),
+            left_out: Vec::new(),
             ticker: Ticker::new(options.interval),
             report: LiveReport::default(),
             left: options.samples,
@@ -146,7 +113,62 @@ impl LiveSource {
             is_clock_behind: false,
             options,
         };
+        let selection = source.set_paths(paths);
         Ok((source, selection))
+    }
+
+    /// Takes samples of what these paths select from now on, as [`open`](Self::open) does. The groups of samples change;
+    /// what was there before goes on undisturbed: the numbers of its instances stay, and its pairs are not broken.
+    pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
+        let registry = Arc::clone(self.query.registry());
+        let selection = Selection::new(paths.to_vec());
+        registry
+            .counter_sets()
+            .for_each(|info| selection.note_set(&description_of(registry.machine(), info)));
+        let matches = self.query.set_paths(paths);
+        self.named.resize_with(self.query.sets().len(), NamedSet::default);
+        let before = std::mem::take(&mut self.groups);
+        self.left_out.clear();
+        self.asked = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
+        for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
+            for found in found {
+                selection.note_match(number);
+                let info = self.query.sets()[found.set].rows().info();
+                let set = &mut self.named[found.set];
+                let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
+                    continue;
+                };
+                if self.options.is_for_blg && holds_doubles(group.description()) {
+                    let name = path_of(group.description());
+                    if !self.left_out.contains(&name) {
+                        self.left_out.push(name);
+                    }
+                    continue;
+                }
+                let known = self.groups.iter().position(|known| known.is_same(&group));
+                self.asked[number].1.push(known.unwrap_or(self.groups.len()));
+                if known.is_none() {
+                    // The same description as before: who pairs values knows the group by it.
+                    let same = before.iter().find(|known| known.is_same(&group)).cloned();
+                    self.groups.push(same.unwrap_or(group));
+                }
+            }
+        }
+        for (number, named) in self.named.iter_mut().enumerate() {
+            named.keep_views(self.groups.iter_mut().filter(|group| group.set() == number));
+        }
+        selection
+    }
+
+    /// Looks up what is asked for from now on in this registry, which is that of a later moment
+    /// ([`set_paths`](Self::set_paths) does so).
+    pub fn adopt(&mut self, registry: &Arc<Registry>) {
+        self.query.adopt(registry);
+    }
+
+    /// The registry that paths are looked up in.
+    pub fn registry(&self) -> &Arc<Registry> {
+        self.query.registry()
     }
 
     /// What happens beside the samples; readable while the source is consumed elsewhere.

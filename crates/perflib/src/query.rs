@@ -194,6 +194,13 @@ impl Query {
         matches
     }
 
+    /// Wants these paths and nothing else from now on, whatever was added before; gives what [`add_paths`](Self::add_paths)
+    /// does. Sets keep their places, and what is wanted on goes on undisturbed.
+    pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
+        self.added.clear();
+        self.add_paths(paths)
+    }
+
     fn add_path_quietly(&mut self, path: &PathPattern) -> Vec<PathMatch> {
         let registry = Arc::clone(&self.registry);
         let mut matches = Vec::new();

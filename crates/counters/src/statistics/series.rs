@@ -70,6 +70,12 @@ impl Series {
         &self.statistics
     }
 
+    /// Takes the statistics so far out; the next interval still begins at the raw value before.
+    #[must_use]
+    pub fn cut(&mut self) -> Statistics {
+        self.statistics.take()
+    }
+
     fn open(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
             self.statistics.reach(at);

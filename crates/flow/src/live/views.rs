@@ -38,7 +38,7 @@ enum Taken {
 }
 
 /// A group of the samples: one counter of the instances of a view.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LiveGroup {
     set: usize,
     view: usize,
@@ -62,6 +62,23 @@ impl NamedSet {
             self.views.push(View { taken, of: Arc::clone(&none), rows: Vec::new(), instances: none });
             self.views.len() - 1
         })
+    }
+
+    /// Drops the views that none of the set's groups has any more.
+    pub(super) fn keep_views<'a>(&mut self, groups: impl Iterator<Item = &'a mut LiveGroup>) {
+        let mut places = vec![None; self.views.len()];
+        let mut kept = 0;
+        for group in groups {
+            let place = places[group.view].get_or_insert_with(|| {
+                kept += 1;
+                kept - 1
+            });
+            group.view = *place;
+        }
+        let mut views: Vec<_> = self.views.drain(..).zip(places).collect();
+        views.retain(|(_, place)| place.is_some());
+        views.sort_by_key(|(_, place)| *place);
+        self.views.extend(views.into_iter().map(|(view, _)| view));
     }
 }
 

@@ -18,6 +18,8 @@ pub struct StatisticsOptions {
     pub intervals: Intervals,
     /// Merge counters of equal path over machines.
     pub across_machines: bool,
+    /// Keep no quantiles: for many small states, as charts need them.
+    pub without_quantiles: bool,
 }
 
 /// A sink that keeps the statistics of every counter.
@@ -160,6 +162,35 @@ impl StatisticsSink {
         rows
     }
 
+    /// How many counters of instances there are so far; each is known by its number from then on.
+    pub fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    /// Whether no counter has come by yet.
+    pub fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    /// The counter of this number, with the figures since the last [`cut`](Self::cut).
+    pub fn row(&self, number: usize) -> Option<StatisticsRow> {
+        self.series.get(number).map(|tracked| tracked.row(tracked.series.statistics().summary(), false))
+    }
+
+    /// Hands out the statistics since the last cut, by the number of each counter that had any, and goes on empty. The
+    /// intervals that follow still begin at the samples before: so a stretch of time is cut into columns, whose states
+    /// [merge](Statistics::merge) into that of the whole.
+    pub fn cut(&mut self, mut each: impl FnMut(usize, Statistics)) {
+        for (log, slots) in &mut self.slots {
+            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series));
+        }
+        for (number, tracked) in self.series.iter_mut().enumerate() {
+            if !tracked.series.statistics().is_empty() {
+                each(number, tracked.series.cut());
+            }
+        }
+    }
+
     /// One state for the series of equal path on any machine.
     fn merged(&self) -> Vec<(&Tracked, Statistics)> {
         let mut merged: Vec<(&Tracked, Statistics)> = Vec::new();
@@ -188,9 +219,17 @@ impl StatisticsSink {
 }
 
 impl Tracked {
-    fn new(set: &Arc<CounterSet>, column: usize, instance: &Arc<Instance>, intervals: Intervals) -> Self {
+    fn new(
+        set: &Arc<CounterSet>,
+        column: usize,
+        instance: &Arc<Instance>,
+        options: &StatisticsOptions,
+    ) -> Self {
         let formula = set.counters[column].counter_type.formula();
-        let state = Statistics::new(formula, intervals, Some(Arc::clone(&set.machine)));
+        let mut state = Statistics::new(formula, options.intervals, Some(Arc::clone(&set.machine)));
+        if options.without_quantiles {
+            state = state.without_quantiles();
+        }
         Self {
             series: Series::new(state),
             set: Arc::clone(set),
@@ -267,7 +306,7 @@ impl Sink for StatisticsSink {
                         return None;
                     }
                     let found = *by_key.entry(key).or_insert_with(|| {
-                        series.push(Tracked::new(&group.set, column, instance, options.intervals));
+                        series.push(Tracked::new(&group.set, column, instance, options));
                         series.len() as u32 - 1
                     });
                     series[found as usize].claim(sample.log, number).then_some(found)

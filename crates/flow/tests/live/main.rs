@@ -191,3 +191,31 @@ fn unknown_paths_come_with_what_is_near() {
         ]
     );
 }
+
+#[test]
+fn other_paths_leave_what_stays_undisturbed() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
+    let path = |text: &str| PathPattern::parse(text).expect("a path");
+    let mut source = source(&machine, &[r"\Process(sh*)\ID Process"], LiveOptions::default());
+    let mut sample = Sample::default();
+    source.sample_now(&mut sample);
+    let before = sample.groups[0].set.clone();
+    // The first ends; the second keeps its number, also while the paths change.
+    machine.set(&[Process::new("sh", 2)]);
+    let selection =
+        source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(sh*)\ID Process"), path(r"\X\Y")]);
+    assert_eq!(selection.unmatched().len(), 1);
+    source.sample_now(&mut sample);
+    let names: Vec<_> = sample.groups.iter().map(|group| &*group.set.counters[0].name).collect();
+    assert_eq!(names, ["Ticks/sec", "ID Process"]);
+    assert!(std::sync::Arc::ptr_eq(&before, &sample.groups[1].set));
+    assert_eq!((labels(&sample.groups[0]), labels(&sample.groups[1])), (vec!["sh#1"], vec!["sh#1"]));
+    source.set_paths(&[path(r"\Process(sh#1)\Ticks/sec")]);
+    source.sample_now(&mut sample);
+    assert_eq!(sample.groups.len(), 1);
+    assert_eq!(sample.groups[0].identities, [2]);
+    source.set_paths(&[]);
+    source.sample_now(&mut sample);
+    assert!(sample.groups.is_empty());
+}

@@ -1,9 +1,9 @@
 //! The statistics sink: which values belong together.
 
 use tachograph_counters::set::Counter;
-use tachograph_counters::{CounterType, RawValue};
-use tachograph_flow::run;
+use tachograph_counters::{CounterType, RawValue, Statistics};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
+use tachograph_flow::{Sink, run};
 
 use crate::made::{Samples, Table, sample, single};
 
@@ -81,4 +81,41 @@ fn parts_of_a_log_without_end_are_paired_all_the_same() {
         .collect();
     let rows = statistics(samples);
     assert_eq!((rows[0].summary.values, rows[0].summary.average), (4999, Some(3.0)));
+}
+
+#[test]
+fn cuts_merge_into_the_statistics_of_the_whole() {
+    let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 10);
+    let samples: Vec<_> = (0..50)
+        .map(|at| sample(at, vec![table.group(&[("a", &[(at * at, at * 10)]), ("b", &[(7, at * 10)])])]))
+        .collect();
+    let whole = statistics(samples.clone());
+    let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
+    let mut sink = StatisticsSink::new(options);
+    let mut merged: Vec<Option<Statistics>> = vec![None; 2];
+    let mut averages = Vec::new();
+    for (number, sample) in samples.iter().enumerate() {
+        sink.take(sample).expect("no error");
+        if number % 7 == 6 || number == 49 {
+            sink.cut(|series, state| {
+                if series == 0 {
+                    averages.extend(state.summary().average);
+                }
+                match &mut merged[series] {
+                    Some(known) => known.merge(&state).expect("one formula"),
+                    none => *none = Some(state),
+                }
+            });
+        }
+    }
+    // The first column begins at the first sample; the others at the last sample of the column before.
+    assert_eq!(averages[0], 36.0 / 6.0);
+    assert_eq!(averages[1], (13.0 * 13.0 - 36.0) / 7.0);
+    for (row, state) in whole.iter().zip(merged) {
+        let summary = state.expect("values").summary();
+        assert_eq!(summary.quantiles, None);
+        let quantiles = row.summary.quantiles;
+        assert_eq!(tachograph_counters::Summary { quantiles, ..summary }, row.summary);
+    }
+    sink.cut(|_, _| panic!("nothing came since"));
 }

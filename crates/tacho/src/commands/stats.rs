@@ -19,6 +19,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let mut sink = StatisticsSink::new(StatisticsOptions {
         intervals: if arguments.only_active { Intervals::Active } else { Intervals::All },
         across_machines: arguments.across == Some(Across::Machines),
+        ..StatisticsOptions::default()
     });
     let mut pipeline = query.samples()?;
     let mut progress = Progress::new();

@@ -1,0 +1,78 @@
+//! What there is to choose from: sets, counters, instances.
+
+use std::sync::Arc;
+
+use tachograph_counters::set::Counter;
+use tachograph_perflib::registration::counter_of;
+use tachograph_perflib::{Numbering, Registry};
+
+/// A counter set to choose from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetEntry {
+    /// The machine, where the source names one.
+    pub machine: Option<Arc<str>>,
+    /// The name.
+    pub name: Arc<str>,
+    /// What it is about; empty where the source does not say.
+    pub help: Arc<str>,
+    /// Whether it has instances.
+    pub has_instances: bool,
+    /// Its counters.
+    pub counters: Vec<CounterEntry>,
+}
+
+/// A counter to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterEntry {
+    /// The counter; its name, type, unit and default scale.
+    pub counter: Counter,
+    /// What it counts; empty where the source does not say.
+    pub help: Arc<str>,
+}
+
+/// Sets, counters and instances of a machine or of logs.
+pub trait Catalogue {
+    /// The counter sets by name.
+    fn sets(&self) -> Vec<SetEntry>;
+
+    /// The instances that a set of this name has now (in logs: had ever), as they stand in paths.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be told, in words.
+    fn instances(&self, set: &str) -> Result<Vec<String>, String>;
+}
+
+/// What a machine has.
+#[derive(Clone, Debug)]
+pub struct MachineCatalogue(pub Arc<Registry>);
+
+impl Catalogue for MachineCatalogue {
+    fn sets(&self) -> Vec<SetEntry> {
+        let entry = |info: &Arc<tachograph_perflib::registration::CounterSetInfo>| SetEntry {
+            machine: Some(Arc::clone(self.0.machine())),
+            name: Arc::clone(&info.name),
+            help: info.help.clone(),
+            has_instances: info.has_instances(),
+            counters: info
+                .counters
+                .iter()
+                .filter(|counter| counter.is_displayable())
+                .map(|info| CounterEntry { counter: counter_of(info), help: info.help.clone() })
+                .collect(),
+        };
+        let mut sets: Vec<_> = self.0.counter_sets().map(entry).collect();
+        sets.sort_by_cached_key(|set| set.name.to_lowercase());
+        sets
+    }
+
+    fn instances(&self, set: &str) -> Result<Vec<String>, String> {
+        let info = self.0.find(set).ok_or_else(|| format!("there is no counter set '{set}'"))?;
+        if !info.has_instances() {
+            return Ok(Vec::new());
+        }
+        let keys = self.0.instances(info.guid).map_err(|failure| failure.to_string())?;
+        let mut numbering = Numbering::default();
+        Ok(numbering.number(&keys).iter().map(|instance| instance.label().to_owned()).collect())
+    }
+}

@@ -1,0 +1,160 @@
+//! The last samples of this machine.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource};
+use tachograph_flow::{FlowError, Selection};
+use tachograph_perflib::{ErrorCode, Registry};
+
+use crate::board::Board;
+use crate::reduced::{Reduced, Reduction};
+use crate::reducer::Reducer;
+use crate::series::SeriesTable;
+use crate::span::Span;
+
+/// The fewest intervals that a live chart shows.
+pub const MIN_POINTS: usize = 2;
+/// The most.
+pub const MAX_POINTS: usize = 1000;
+
+/// A ring of the last samples, raw. Whoever owns it says when the next one is taken.
+pub struct LiveBoard {
+    source: LiveSource,
+    /// The last samples, one more than there are points: it opens the first interval.
+    ring: VecDeque<Sample>,
+    /// Samples whose buffers can be used again.
+    spare: Vec<Sample>,
+    points: usize,
+    table: SeriesTable,
+}
+
+impl LiveBoard {
+    /// A board of what the paths select, with room for `points` intervals ([`MIN_POINTS`] to [`MAX_POINTS`]); also the
+    /// selection, which knows the paths that select nothing.
+    ///
+    /// # Errors
+    ///
+    /// The code of [`LiveSource::open`].
+    pub fn open(
+        registry: &Arc<Registry>,
+        paths: &[PathPattern],
+        points: usize,
+        options: LiveOptions,
+    ) -> Result<(Self, Selection), ErrorCode> {
+        let (source, selection) = LiveSource::open(registry, paths, options)?;
+        let table = SeriesTable::default();
+        let points = points.clamp(MIN_POINTS, MAX_POINTS);
+        Ok((Self { source, ring: VecDeque::new(), spare: Vec::new(), points, table }, selection))
+    }
+
+    /// Takes a sample now. The oldest one is forgotten where there is no more room.
+    pub fn collect(&mut self) -> &Sample {
+        self.make_room(self.points);
+        let mut sample = self.spare.pop().unwrap_or_default();
+        self.source.sample_now(&mut sample);
+        self.ring.push_back(sample);
+        &self.ring[self.ring.len() - 1]
+    }
+
+    /// Leaves room for one sample beside `kept`.
+    fn make_room(&mut self, kept: usize) {
+        let mut is_any_gone = false;
+        while self.ring.len() > kept {
+            let Some(old) = self.ring.pop_front() else { break };
+            is_any_gone = true;
+            if self.spare.is_empty() {
+                self.spare.push(old);
+            }
+        }
+        // Processes that came and went leave their numbers behind: now and then those in no sample are forgotten.
+        if is_any_gone && self.table.len() > 64 && self.table.len() > 4 * self.values_at_once() {
+            self.forget_series();
+        }
+    }
+
+    fn values_at_once(&self) -> usize {
+        self.ring.iter().map(Sample::len).max().unwrap_or_default()
+    }
+
+    fn forget_series(&mut self) {
+        let Some(span) = self.span() else { return };
+        if let Ok(reduced) = self.reduce(span, 1, &[]) {
+            let there: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
+            self.table.retain(|id| there.contains(&id));
+        }
+    }
+
+    /// Takes samples of what these paths select from now on; what was there before goes on undisturbed.
+    pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
+        self.source.set_paths(paths)
+    }
+
+    /// Looks up paths in this registry from now on, which is that of a later moment.
+    pub fn adopt(&mut self, registry: &Arc<Registry>) {
+        self.source.adopt(registry);
+    }
+
+    /// The registry that paths are looked up in.
+    pub fn registry(&self) -> &Arc<Registry> {
+        self.source.registry()
+    }
+
+    /// How many intervals are kept.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// Keeps so many intervals from now on ([`MIN_POINTS`] to [`MAX_POINTS`]).
+    pub fn set_points(&mut self, points: usize) {
+        self.points = points.clamp(MIN_POINTS, MAX_POINTS);
+        self.make_room(self.points + 1);
+    }
+
+    /// What happens beside the samples: values that could not be read.
+    pub fn report(&self) -> LiveReport {
+        self.source.report()
+    }
+
+    /// The samples, oldest first. The first one only opens an interval once the ring is full.
+    pub fn samples(&self) -> impl DoubleEndedIterator<Item = &Sample> + ExactSizeIterator {
+        self.ring.iter()
+    }
+
+    /// The span of the last `points` intervals of this length, in units of 100 ns, that ends with the last sample: what a
+    /// chart shows whose right edge is now. A column an interval wide stands for each.
+    pub fn window(&self, interval: i64) -> Option<Span> {
+        let last = self.ring.back()?.at.utc;
+        // A sample may be early or late by a part of the interval: the borders lie in the midst between two.
+        let end = last.saturating_add((interval / 2).max(1));
+        let length = interval.saturating_mul(self.points as i64);
+        Some(Span::new(end.saturating_sub(length), end))
+    }
+}
+
+impl Board for LiveBoard {
+    fn span(&self) -> Option<Span> {
+        let time = |sample: Option<&Sample>| -> Option<FileTime> { Some(sample?.at.utc) };
+        Some(Span::of_samples(time(self.ring.front())?, time(self.ring.back())?))
+    }
+
+    fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
+        let mut reduction = Reduction::new(span, columns);
+        let mut reducer = Reducer::default();
+        let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
+        for (number, sample) in self.ring.iter_mut().enumerate().skip(first.saturating_sub(1)) {
+            if sample.at.utc >= span.end() {
+                break;
+            }
+            sample.is_baseline = number < first;
+            let taken = reducer.take(sample, &mut reduction, &mut self.table);
+            sample.is_baseline = false;
+            taken?;
+        }
+        reducer.cut(&mut reduction, &mut self.table);
+        Ok(reduction.finish(&self.table, paths))
+    }
+}

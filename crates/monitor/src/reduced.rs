@@ -1,0 +1,144 @@
+//! What a chart shows of a span: columns and statistics.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::{Statistics, Summary};
+
+use crate::series::{SeriesId, SeriesInfo, SeriesTable};
+use crate::span::Span;
+
+/// One column of a chart: the figures of the intervals that end in it. `None` where there was no value, which is not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Column {
+    /// The average by the counter's formula, in the counter's unit.
+    pub average: Option<f64>,
+    /// The smallest value of an interval.
+    pub minimum: Option<f64>,
+    /// The largest value of an interval.
+    pub maximum: Option<f64>,
+    /// The last value.
+    pub last: Option<f64>,
+    /// How many values there were.
+    pub values: u64,
+    /// How many intervals had an error.
+    pub errors: u64,
+    /// The moment of the last good raw value in it.
+    pub at: Option<FileTime>,
+}
+
+impl Column {
+    fn of(state: &Statistics) -> Self {
+        let Summary { average, minimum, maximum, last, values, errors, last_time, .. } = state.summary();
+        let at = last_time.map(|at| at.utc);
+        Self { average, minimum, maximum, last, values, errors, at }
+    }
+}
+
+/// A counter of an instance over a span.
+#[derive(Clone, Debug)]
+pub struct ReducedSeries {
+    /// What it is.
+    pub info: Arc<SeriesInfo>,
+    /// The statistics of the whole span: those of `tacho stats -b BEGIN -e END`.
+    pub summary: Summary,
+    /// The columns from left to right, as many as were asked for.
+    pub columns: Vec<Column>,
+}
+
+/// A span, reduced to columns.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// The span.
+    pub span: Span,
+    /// How many columns there are.
+    pub columns: usize,
+    /// The counters of instances that have anything in the span, in the order of the paths that select them.
+    pub series: Vec<ReducedSeries>,
+}
+
+impl Reduced {
+    /// The moment that column `column` stands for: that of its last value in any series, or else its end.
+    pub fn time_of(&self, column: usize) -> FileTime {
+        let last = self.series.iter().filter_map(|series| series.columns.get(column)?.at).max();
+        last.unwrap_or_else(|| self.span.column_begin(column + 1, self.columns))
+    }
+
+    /// The moments of the first and the last value of any series.
+    pub fn covered(&self) -> Option<(Moment, Moment)> {
+        let first = self.series.iter().filter_map(|series| series.summary.first_time).min()?;
+        let last = self.series.iter().filter_map(|series| series.summary.last_time).max()?;
+        Some((first, last))
+    }
+}
+
+/// States of statistics on their way into columns.
+#[derive(Debug)]
+pub struct Reduction {
+    span: Span,
+    columns: usize,
+    cells: HashMap<SeriesId, Vec<Option<Statistics>>>,
+}
+
+impl Reduction {
+    /// Without a value yet.
+    pub fn new(span: Span, columns: usize) -> Self {
+        Self { span, columns: columns.max(1), cells: HashMap::new() }
+    }
+
+    /// The span.
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Adds the state of intervals that end in a column. Nothing happens beyond the last column.
+    pub fn add(&mut self, series: SeriesId, column: usize, state: Statistics) {
+        let cells = self.cells.entry(series).or_insert_with(|| vec![None; self.columns]);
+        match cells.get_mut(column) {
+            Some(Some(known)) => {
+                // A series has one formula, so its states always merge.
+                let merged = known.merge(&state);
+                debug_assert!(merged.is_ok());
+            }
+            Some(empty) => *empty = Some(state),
+            None => {}
+        }
+    }
+
+    /// The chart of the series that one of the paths selects; without paths, of all.
+    pub fn finish(self, table: &SeriesTable, paths: &[PathPattern]) -> Reduced {
+        let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
+        for (id, cells) in self.cells {
+            let Some(info) = table.get(id) else { continue };
+            let place = paths.iter().position(|path| info.is_selected_by(path));
+            if place.is_none() && !paths.is_empty() {
+                continue;
+            }
+            let mut whole: Option<Statistics> = None;
+            for state in cells.iter().flatten() {
+                match &mut whole {
+                    Some(whole) => {
+                        let merged = whole.merge(state);
+                        debug_assert!(merged.is_ok());
+                    }
+                    None => whole = Some(state.clone()),
+                }
+            }
+            let summary = whole.map(|whole| whole.summary()).unwrap_or_default();
+            let columns =
+                cells.iter().map(|state| state.as_ref().map(Column::of).unwrap_or_default()).collect();
+            let reduced = ReducedSeries { info: Arc::clone(info), summary, columns };
+            series.push((place.unwrap_or_default(), reduced));
+        }
+        series.sort_by_key(|(place, series)| (*place, series.info.id));
+        let series = series.into_iter().map(|(_, series)| series).collect();
+        Reduced { span: self.span, columns: self.columns, series }
+    }
+}

@@ -1,0 +1,105 @@
+//! Counters of instances that a board has values of.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_flow::sinks::StatisticsRow;
+
+/// Number of a counter of an instance on one board; never given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeriesId(pub u64);
+
+/// A counter of an instance.
+#[derive(Clone, Debug)]
+pub struct SeriesInfo {
+    /// Its number on the board.
+    pub id: SeriesId,
+    /// The full path: `\\machine\set(instance)\counter`.
+    pub path: String,
+    /// The machine; `None` where the source names none.
+    pub machine: Option<Arc<str>>,
+    /// The set that it is from.
+    pub set: Arc<CounterSet>,
+    /// The counter.
+    pub counter: Counter,
+    /// The instance; `None` for a set without instances.
+    pub instance: Option<Arc<Instance>>,
+}
+
+impl SeriesInfo {
+    /// Whether a path selects it, under its own or its English names.
+    pub fn is_selected_by(&self, path: &PathPattern) -> bool {
+        let matches = |name: &Arc<str>, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
+            test(name) || english.as_ref().is_some_and(|name| test(name))
+        };
+        path.matches_machine(&self.set.machine)
+            && matches(&self.set.name, &self.set.english_name, &|name| path.matches_set(name))
+            && path.matches_instance(self.instance.as_ref().map(|instance| instance.label()))
+            && matches(&self.counter.name, &self.counter.english_name, &|name| path.matches_counter(name))
+    }
+
+    /// The instance's name as a legend shows it: without its parent, with `#n`; `None` for a set without instances.
+    pub fn instance_name(&self) -> Option<&str> {
+        let instance = self.instance.as_ref()?;
+        let label = instance.label();
+        Some(instance.parent().map_or(label, |parent| &label[parent.len() + 1..]))
+    }
+
+    /// The parent's name, in sets whose instances have one.
+    pub fn parent(&self) -> Option<&str> {
+        self.instance.as_ref().and_then(|instance| instance.parent())
+    }
+}
+
+/// The counters of instances of a board, each with its number.
+#[derive(Debug, Default)]
+pub struct SeriesTable {
+    infos: HashMap<SeriesId, Arc<SeriesInfo>>,
+    by_key: HashMap<String, SeriesId>,
+    next: u64,
+}
+
+impl SeriesTable {
+    /// The number of what a row of statistics is about; a new one where it was never seen.
+    pub fn number(&mut self, row: &StatisticsRow) -> SeriesId {
+        // Counters of one path whose formulas differ are not one series (the same log written by two systems).
+        let key = format!("{}\0{:?}", row.path, row.counter.counter_type.formula());
+        *self.by_key.entry(key).or_insert_with(|| {
+            let id = SeriesId(self.next);
+            self.next += 1;
+            let info = SeriesInfo {
+                id,
+                path: row.path.clone(),
+                machine: row.machine.clone(),
+                set: Arc::clone(&row.set),
+                counter: row.counter.clone(),
+                instance: row.instance.clone(),
+            };
+            self.infos.insert(id, Arc::new(info));
+            id
+        })
+    }
+
+    /// What a number stands for.
+    pub fn get(&self, id: SeriesId) -> Option<&Arc<SeriesInfo>> {
+        self.infos.get(&id)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+
+    /// Forgets those that are not to be kept; if they come again they get another number.
+    pub fn retain(&mut self, mut is_kept: impl FnMut(SeriesId) -> bool) {
+        self.infos.retain(|&id, _| is_kept(id));
+        self.by_key.retain(|_, id| self.infos.contains_key(id));
+    }
+}

@@ -1,0 +1,139 @@
+//! A stretch of time that a chart shows.
+
+use tachograph_counters::civil::FileTime;
+
+/// From `begin` up to, and without, `end`; never empty.
+///
+/// An interval of a counter belongs to the span in which it ends, as in `tacho stats -b BEGIN -e END`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    begin: FileTime,
+    end: FileTime,
+}
+
+impl Span {
+    /// From `begin` up to `end`; where that is nothing, of the shortest length, 100 ns.
+    pub fn new(begin: FileTime, end: FileTime) -> Self {
+        Self { begin, end: end.max(begin.saturating_add(1)) }
+    }
+
+    /// The span of samples from the first to the last, both of which belong to it.
+    pub fn of_samples(first: FileTime, last: FileTime) -> Self {
+        Self::new(first, last.saturating_add(1))
+    }
+
+    /// The first moment in it.
+    pub fn begin(&self) -> FileTime {
+        self.begin
+    }
+
+    /// The first moment after it.
+    pub fn end(&self) -> FileTime {
+        self.end
+    }
+
+    /// Its length in units of 100 ns, at least 1.
+    pub fn length(&self) -> i64 {
+        self.end.since(self.begin).max(1)
+    }
+
+    /// Whether a moment is in it.
+    pub fn contains(&self, moment: FileTime) -> bool {
+        self.begin <= moment && moment < self.end
+    }
+
+    /// The column, of `columns` equal ones, that a moment falls into; `None` outside.
+    pub fn column_of(&self, moment: FileTime, columns: usize) -> Option<usize> {
+        if !self.contains(moment) {
+            return None;
+        }
+        let into = i128::from(moment.since(self.begin));
+        usize::try_from(into * columns as i128 / i128::from(self.length())).ok()
+    }
+
+    /// The first moment of a column; for `columns` itself, the end of the span.
+    pub fn column_begin(&self, column: usize, columns: usize) -> FileTime {
+        let into = i128::from(self.length()) * column as i128;
+        // Rounded up: the first moment that `column_of` puts there.
+        let units = into.div_euclid(columns.max(1) as i128)
+            + i128::from(into.rem_euclid(columns.max(1) as i128) != 0);
+        self.begin.saturating_add(i64::try_from(units).unwrap_or(i64::MAX))
+    }
+
+    /// The span `factor` times as long around the moment that lies at `share` (0 to 1) of it, which stays where it is:
+    /// below 1 zooms in, above 1 out.
+    #[must_use]
+    pub fn zoomed(&self, factor: f64, share: f64) -> Self {
+        let share = share.clamp(0.0, 1.0);
+        let length = self.length() as f64;
+        let begin = self.begin.saturating_add((length * share * (1.0 - factor)) as i64);
+        Self::new(begin, begin.saturating_add(((length * factor) as i64).max(1)))
+    }
+
+    /// The span moved by `share` of its length, to later times where it is positive.
+    #[must_use]
+    pub fn moved(&self, share: f64) -> Self {
+        let by = (self.length() as f64 * share) as i64;
+        Self::new(self.begin.saturating_add(by), self.end.saturating_add(by))
+    }
+
+    /// The same length moved into `whole`, and cut where it is longer.
+    #[must_use]
+    pub fn within(&self, whole: &Self) -> Self {
+        if self.length() >= whole.length() {
+            return *whole;
+        }
+        let begin = self.begin.max(whole.begin).min(whole.end.saturating_sub(self.length()));
+        Self::new(begin, begin.saturating_add(self.length()))
+    }
+
+    /// What both have in common.
+    pub fn overlap(&self, other: &Self) -> Option<Self> {
+        let (begin, end) = (self.begin.max(other.begin), self.end.min(other.end));
+        (begin < end).then_some(Self { begin, end })
+    }
+
+    /// The span of both and what lies between them.
+    #[must_use]
+    pub fn joined(&self, other: &Self) -> Self {
+        Self { begin: self.begin.min(other.begin), end: self.end.max(other.end) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn span(begin: i64, end: i64) -> Span {
+        Span::new(FileTime(begin), FileTime(end))
+    }
+
+    #[test]
+    fn zooming_keeps_the_place() {
+        let whole = span(0, 1000);
+        assert_eq!(whole.zoomed(0.5, 0.5), span(250, 750));
+        assert_eq!(whole.zoomed(0.5, 0.0), span(0, 500));
+        assert_eq!(whole.zoomed(0.5, 1.0), span(500, 1000));
+        assert_eq!(whole.zoomed(0.5, 0.5).zoomed(2.0, 0.5), whole);
+        assert_eq!(span(900, 1100).within(&whole), span(800, 1000));
+        assert_eq!(span(-5, 5000).within(&whole), whole);
+        assert_eq!(whole.moved(-0.25), span(-250, 750));
+    }
+
+    proptest! {
+        #[test]
+        fn every_moment_has_the_column_that_begins_before_it(
+            begin in -1_000_000i64..1_000_000, length in 1i64..10_000_000, columns in 1usize..2000, at in 0.0..1.0f64,
+        ) {
+            let span = span(begin, begin + length);
+            let moment = FileTime(begin + ((length as f64 * at) as i64).min(length - 1));
+            let column = span.column_of(moment, columns).expect("inside");
+            prop_assert!(column < columns);
+            prop_assert!(span.column_begin(column, columns) <= moment);
+            prop_assert!(moment < span.column_begin(column + 1, columns) || column + 1 == columns);
+            prop_assert_eq!(span.column_begin(0, columns), span.begin());
+            prop_assert_eq!(span.column_begin(columns, columns), span.end());
+        }
+    }
+}
