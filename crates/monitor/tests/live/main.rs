@@ -1,0 +1,126 @@
+//! The ring of live samples: what a chart of a made machine shows.
+
+#[path = "../../../flow/tests/live/made.rs"]
+#[allow(dead_code, reason = "a machine that several tests share")]
+mod made;
+
+use made::{Machine, Process};
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::Sink;
+use tachograph_flow::live::LiveOptions;
+use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
+use tachograph_monitor::{Board, LiveBoard, Span};
+
+const SECOND: i64 = FileTime::PER_SECOND;
+
+fn path(text: &str) -> PathPattern {
+    PathPattern::parse(text).expect("a path")
+}
+
+fn board(machine: &Machine, paths: &[&str], points: usize) -> LiveBoard {
+    let paths: Vec<_> = paths.iter().map(|text| path(text)).collect();
+    LiveBoard::open(&machine.registry(), &paths, points, LiveOptions::default()).expect("this machine").0
+}
+
+/// Takes a sample for each number, which is what the one process has as its ID Process then.
+fn collect(machine: &Machine, board: &mut LiveBoard, numbers: &[u32]) {
+    for &number in numbers {
+        machine.set(&[Process::new("a", 1).showing(number)]);
+        board.collect();
+    }
+}
+
+#[test]
+fn a_point_for_each_of_the_last_intervals() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 4);
+    collect(&machine, &mut board, &[1, 2, 3]);
+    let window = board.window(SECOND).expect("samples");
+    let reduced = board.reduce(window, 4, &[]).expect("no error");
+    let values = |reduced: &tachograph_monitor::Reduced| -> Vec<_> {
+        reduced.series[0].columns.iter().map(|column| column.average).collect()
+    };
+    assert_eq!(values(&reduced), [None, Some(1.0), Some(2.0), Some(3.0)]);
+    collect(&machine, &mut board, &[4, 5, 6]);
+    let window = board.window(SECOND).expect("samples");
+    let reduced = board.reduce(window, 4, &[]).expect("no error");
+    assert_eq!(values(&reduced), [Some(3.0), Some(4.0), Some(5.0), Some(6.0)]);
+    let summary = &reduced.series[0].summary;
+    assert_eq!((summary.last, summary.average, summary.values), (Some(6.0), Some(4.5), 4));
+    assert_eq!((summary.minimum, summary.maximum), (Some(3.0), Some(6.0)));
+    // Half as many columns: two values in each.
+    let halves = board.reduce(window, 2, &[]).expect("no error");
+    assert_eq!(values(&halves), [Some(3.5), Some(5.5)]);
+    assert_eq!(halves.series[0].columns[1].minimum, Some(5.0));
+    assert_eq!(board.samples().len(), 5);
+}
+
+#[test]
+fn the_sample_before_opens_the_first_interval() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\Ticks/sec"], 10);
+    collect(&machine, &mut board, &[7, 7, 7, 7]);
+    let whole = board.span().expect("samples");
+    let reduced = board.reduce(whole, 1, &[]).expect("no error");
+    assert_eq!(reduced.series[0].summary.values, 3);
+    let last_two = Span::new(whole.end().saturating_sub(SECOND + 1), whole.end());
+    let reduced = board.reduce(last_two, 1, &[]).expect("no error");
+    assert_eq!(reduced.series[0].summary.values, 2);
+    // As `stats` has it over the same samples.
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    for (number, sample) in board.samples().enumerate().skip(1) {
+        let mut sample = sample.clone();
+        sample.is_baseline = number == 1;
+        sink.take(&sample).expect("no error");
+    }
+    sink.finish().expect("no error");
+    assert_eq!(sink.rows()[0].summary.average, reduced.series[0].summary.average);
+    assert_eq!(sink.rows()[0].summary.values, 2);
+}
+
+#[test]
+fn instances_and_paths_come_and_go() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 100);
+    machine.set(&[Process::new("a", 1)]);
+    board.collect();
+    machine.set(&[Process::new("a", 1), Process::new("b", 2)]);
+    board.collect();
+    let selection = board.set_paths(&[path(r"\Process(b)\ID Process"), path(r"\Process(*)\Ticks/sec")]);
+    assert!(selection.unmatched().is_empty());
+    board.collect();
+    let whole = board.span().expect("samples");
+    let labels = |board: &mut LiveBoard, paths: &[PathPattern]| -> Vec<String> {
+        let reduced = board.reduce(whole, 10, paths).expect("no error");
+        reduced.series.iter().map(|series| series.info.path.clone()).collect()
+    };
+    let all = labels(&mut board, &[]);
+    assert_eq!(all.len(), 4, "{all:?}");
+    // In the order of the paths, each series once.
+    let chosen = labels(&mut board, &[path(r"\Process(b)\*"), path(r"\Process(*)\ID Process")]);
+    assert_eq!(
+        chosen,
+        [r"\\MADE\Process(b)\ID Process", r"\\MADE\Process(b)\Ticks/sec", r"\\MADE\Process(a)\ID Process"]
+    );
+    let number = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
+    assert_eq!(number(&mut board), number(&mut board));
+}
+
+#[test]
+fn processes_that_are_gone_are_forgotten() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 2);
+    for number in 0..2_000 {
+        machine.set(&[Process::new(&format!("p{number}"), number)]);
+        board.collect();
+        let window = board.window(SECOND).expect("samples");
+        let reduced = board.reduce(window, 2, &[]).expect("no error");
+        assert!(reduced.series.len() <= 3, "{}", reduced.series.len());
+    }
+    let newest = {
+        let window = board.window(SECOND).expect("samples");
+        board.reduce(window, 2, &[]).expect("no error")
+    };
+    assert!(newest.series.iter().any(|series| series.info.path.contains("p1999")));
+}
