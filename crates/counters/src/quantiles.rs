@@ -78,6 +78,7 @@ impl Quantiles {
         match &mut self.kept {
             Kept::Exact(kept) if kept.len() < kept.capacity() => kept.push(observed),
             Kept::Rounded(kept) if kept.len() < kept.capacity() => kept.push(rounded(observed)),
+            Kept::Off => {}
             _ => self.add_with_room(observed),
         }
     }

@@ -60,6 +60,10 @@ impl<S: Source> Identity<S> {
         Self { source, known: Vec::new(), sets: Vec::new(), selection, renumbered: Arc::default() }
     }
 
+    pub(crate) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
     /// How many pairs were broken so far because another process came to a name; readable while the stage is consumed
     /// elsewhere.
     pub fn renumbered(&self) -> Arc<std::sync::atomic::AtomicU64> {

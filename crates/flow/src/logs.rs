@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tachograph_counters::sample::Sample;
-use tachograph_logs::{LogFacts, LogReader, Problems};
+use tachograph_logs::{LogFacts, LogReader, Mark, Problems};
 
 use crate::{FlowError, Source};
 
@@ -47,6 +47,8 @@ pub struct LogSource {
     report: LogReport,
     /// How many problems the report holds already.
     reported: u64,
+    /// What is read was read before, and is not reported again.
+    is_quiet: bool,
 }
 
 impl LogSource {
@@ -67,18 +69,51 @@ impl LogSource {
             bytes_read: Arc::default(),
             problems: Arc::default(),
         };
-        Self { reader, report, reported: 0 }
+        Self { reader, report, reported: 0, is_quiet: false }
     }
 
     /// What becomes known of the log, to be kept while the source is consumed.
     pub fn report(&self) -> &LogReport {
         &self.report
     }
+
+    /// Where the next sample begins, as [`LogReader::mark`].
+    pub fn mark(&mut self) -> Option<Mark> {
+        self.reader.mark()
+    }
+
+    /// Goes to a place, as [`LogReader::go_to`]. The report stays as it is from now on: what is read was read before.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn go_to(&mut self, mark: &Mark) -> Result<bool, FlowError> {
+        self.is_quiet = true;
+        Ok(self.reader.go_to(mark).map_err(|error| error.at_path(&self.report.path))?)
+    }
+
+    /// Whether samples that are appended to the file are read on, as [`LogReader::follows_growth`].
+    pub fn follows_growth(&self) -> bool {
+        self.reader.follows_growth()
+    }
+
+    /// Goes to the last bytes of the file, as [`LogReader::go_near_end`].
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn go_near_end(&mut self, bytes: u64) -> Result<bool, FlowError> {
+        self.is_quiet = true;
+        Ok(self.reader.go_near_end(bytes).map_err(|error| error.at_path(&self.report.path))?)
+    }
 }
 
 impl Source for LogSource {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let more = self.reader.next(sample).map_err(|error| error.at_path(&self.report.path));
+        if self.is_quiet {
+            return Ok(more?);
+        }
         self.report.bytes_read.store(self.reader.bytes_read(), Ordering::Relaxed);
         let problems = self.reader.problems();
         if problems.count() != self.reported {

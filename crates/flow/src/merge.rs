@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tachograph_counters::sample::Sample;
+use tachograph_logs::Mark;
 
 use crate::logs::LogSource;
 use crate::window::signature_of;
@@ -36,6 +37,23 @@ struct Input {
     /// The part of the log that the head is from, and its number among those of all logs.
     part: Option<u32>,
     log: u32,
+    /// Where the head begins.
+    head_mark: Option<Mark>,
+}
+
+/// A place in several logs: where each one's head begins.
+#[derive(Clone, Debug)]
+pub(crate) struct MergeMark {
+    inputs: Vec<InputMark>,
+    next_log: u32,
+}
+
+#[derive(Clone, Debug)]
+struct InputMark {
+    /// `None` where the log has ended.
+    mark: Option<Mark>,
+    part: Option<u32>,
+    log: u32,
 }
 
 impl Merge {
@@ -52,6 +70,7 @@ impl Merge {
                 groups_seen: usize::MAX,
                 part: None,
                 log: 0,
+                head_mark: None,
             })
             .collect();
         Self { inputs, taken: None, started: false, next_log: 0 }
@@ -67,6 +86,7 @@ impl Merge {
 
     fn advance(&mut self, number: usize) -> Result<(), FlowError> {
         let input = &mut self.inputs[number];
+        input.head_mark = input.source.mark();
         input.ended = !input.source.next(&mut input.head)?;
         if !input.ended {
             // A log's own parts stay apart, and apart from those of other logs. Numbers rise with time.
@@ -80,6 +100,71 @@ impl Merge {
                 input.groups_seen = input.head.groups.len();
                 input.machines = machines_of(&input.head);
             }
+        }
+        Ok(())
+    }
+
+    /// How many logs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether samples that are appended to the files are read on.
+    pub(crate) fn follows_growth(&self) -> bool {
+        self.inputs.iter().all(|input| input.source.follows_growth())
+    }
+
+    /// Where the next sample begins; `None` where a log cannot tell.
+    pub(crate) fn mark(&mut self) -> Result<Option<MergeMark>, FlowError> {
+        if let [only] = self.inputs.as_mut_slice() {
+            let mark = only.source.mark().map(|mark| InputMark { mark: Some(mark), part: None, log: 0 });
+            return Ok(mark.map(|mark| MergeMark { inputs: vec![mark], next_log: 0 }));
+        }
+        self.settle()?;
+        let mark = |input: &Input| {
+            let mark = if input.ended { None } else { Some(input.head_mark.clone()?) };
+            Some(InputMark { mark, part: input.part, log: input.log })
+        };
+        let inputs = self.inputs.iter().map(mark).collect::<Option<Vec<_>>>();
+        Ok(inputs.map(|inputs| MergeMark { inputs, next_log: self.next_log }))
+    }
+
+    /// Goes to a place, of these logs; false where one of them has lost it.
+    pub(crate) fn go_to(&mut self, mark: &MergeMark) -> Result<bool, FlowError> {
+        if self.inputs.len() != mark.inputs.len() {
+            return Ok(false);
+        }
+        if let ([only], [place]) = (self.inputs.as_mut_slice(), mark.inputs.as_slice()) {
+            return place.mark.as_ref().map_or(Ok(false), |place| only.source.go_to(place));
+        }
+        self.settle()?;
+        for (number, place) in mark.inputs.iter().enumerate() {
+            let input = &mut self.inputs[number];
+            (input.part, input.log) = (place.part, place.log);
+            let Some(place) = &place.mark else {
+                input.ended = true;
+                continue;
+            };
+            if !input.ended && input.head_mark.as_ref() == Some(place) {
+                input.head.log = input.log;
+                continue;
+            }
+            if !input.source.go_to(place)? {
+                return Ok(false);
+            }
+            self.advance(number)?;
+        }
+        self.next_log = mark.next_log;
+        Ok(true)
+    }
+
+    /// Reads what the next sample is chosen from.
+    fn settle(&mut self) -> Result<(), FlowError> {
+        if !self.started {
+            self.start()?;
+        }
+        if let Some(taken) = self.taken.take() {
+            self.advance(taken)?;
         }
         Ok(())
     }
@@ -150,12 +235,7 @@ impl Source for Merge {
         if let [only] = self.inputs.as_mut_slice() {
             return only.source.next(sample);
         }
-        if !self.started {
-            self.start()?;
-        }
-        if let Some(taken) = self.taken.take() {
-            self.advance(taken)?;
-        }
+        self.settle()?;
         let Some(first) = self.first() else { return Ok(false) };
         self.settle_same_moment(first)?;
         // The buffers change hands; the input fills the others at the next call.

@@ -12,8 +12,8 @@ use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Source, Thin, Union,
-    Window, WindowBounds, machines_overlap, run,
+    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Source, Stretch,
+    Thin, Union, Window, WindowBounds, machines_overlap, run,
 };
 
 /// Logs of which a second thread is worth its start: smaller ones are read before it runs.
@@ -86,6 +86,25 @@ impl LogQuery {
             renumbered.extend(pipeline.renumbered);
         }
         Ok(Pipeline { source: Box::new(Chain::new(sources)), reports, renumbered, left_out: Arc::default() })
+    }
+
+    /// All samples of all logs, whatever the window and the thinning, by machine, to be gone back to: what is charted is
+    /// read again and again. What [`samples`](Self::samples) gives is these one after another.
+    ///
+    /// # Errors
+    ///
+    /// As [`samples`](Self::samples).
+    pub fn seekable(&self) -> Result<Vec<Stretch>, FlowError> {
+        let stretch = |numbers: &Vec<usize>| {
+            let logs = self.open(numbers)?;
+            let reports = logs.iter().map(|log| log.report().clone()).collect();
+            Ok(Stretch::new(Merge::new(logs), &self.selection, reports))
+        };
+        self.stretches()?.iter().map(stretch).collect()
+    }
+
+    fn open(&self, numbers: &[usize]) -> Result<Vec<LogSource>, FlowError> {
+        numbers.iter().map(|&number| LogSource::open(&self.paths[number])).collect()
     }
 
     /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
@@ -204,10 +223,7 @@ impl LogQuery {
 
     /// Merged, cut, thinned out, identified, selected: the stages that every command has in common.
     fn stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
-        let logs = numbers
-            .iter()
-            .map(|&number| LogSource::open(&self.paths[number]))
-            .collect::<Result<Vec<_>, _>>()?;
+        let logs = self.open(numbers)?;
         let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);

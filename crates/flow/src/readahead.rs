@@ -10,7 +10,7 @@ use crate::{FlowError, Source};
 /// Runs a source on a thread of its own, a few batches of samples ahead of whoever pulls from this stage.
 ///
 /// The buffers go round: what was consumed is sent back and filled again.
-pub struct Readahead {
+pub struct Readahead<S = Box<dyn Source>> {
     full: Receiver<Batch>,
     empty: SyncSender<Vec<Sample>>,
     batch: Vec<Sample>,
@@ -19,7 +19,7 @@ pub struct Readahead {
     given: usize,
     outcome: Option<FlowError>,
     ended: bool,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<S>>,
 }
 
 struct Batch {
@@ -34,13 +34,13 @@ const BATCH_VALUES: usize = 16_384;
 const MAX_BATCH_SAMPLES: usize = 1024;
 const BATCHES: usize = 3;
 
-impl Readahead {
+impl<S: Source + 'static> Readahead<S> {
     /// Starts the thread.
     ///
     /// # Errors
     ///
     /// When the system gives no thread.
-    pub fn new(mut source: impl Source + 'static) -> Result<Self, FlowError> {
+    pub fn new(mut source: S) -> Result<Self, FlowError> {
         let (full_in, full) = sync_channel::<Batch>(BATCHES);
         let (empty, empty_out) = sync_channel::<Vec<Sample>>(BATCHES);
         for _ in 0..BATCHES {
@@ -55,9 +55,10 @@ impl Readahead {
                     let batch = fill(&mut source, samples);
                     let is_last = batch.end.is_some();
                     if full_in.send(batch).is_err() || is_last {
-                        return;
+                        break;
                     }
                 }
+                source
             })
             .map_err(FlowError::Output)?;
         Ok(Self {
@@ -70,6 +71,13 @@ impl Readahead {
             ended: false,
             thread: Some(thread),
         })
+    }
+
+    /// Stops reading, and gives the source back, which may be some samples ahead; `None` when its thread panicked.
+    pub fn into_source(self) -> Option<S> {
+        let Self { full, empty, thread, .. } = self;
+        drop((full, empty));
+        thread?.join().ok()
     }
 }
 
@@ -92,7 +100,7 @@ fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
     Batch { samples, filled, end: None }
 }
 
-impl Source for Readahead {
+impl<S: Source + 'static> Source for Readahead<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         while self.given == self.filled {
             if self.ended {

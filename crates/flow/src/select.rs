@@ -45,6 +45,10 @@ impl<S: Source> Select<S> {
     pub fn new(source: S, selection: Selection) -> Self {
         Self { source, selection, whole: Sample::default(), choices: Vec::new() }
     }
+
+    pub(crate) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
 }
 
 impl<S: Source> Source for Select<S> {

@@ -23,7 +23,7 @@ struct State {
 }
 
 /// What was met of a counter set, to say what there is instead of what was asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct KnownSet {
     english_name: Option<String>,
     has_instances: bool,
@@ -72,6 +72,23 @@ impl Selection {
     /// Whether no sample came by at all, so that nothing could match.
     pub fn met_nothing(&self) -> bool {
         self.lock().sets.is_empty()
+    }
+
+    /// A selection of some of the paths of this one, which knows of them what this one knows: nothing need be read again to
+    /// find out what they match.
+    #[must_use]
+    pub fn narrowed(&self, patterns: &[PathPattern]) -> Self {
+        let known = self.lock();
+        let is_matched = |pattern: &PathPattern| {
+            let place = self.patterns.iter().position(|known| known == pattern);
+            place.is_some_and(|place| known.matched.get(place) == Some(&true))
+        };
+        let state = State {
+            matched: patterns.iter().map(is_matched).collect(),
+            machines: known.machines.clone(),
+            sets: known.sets.clone(),
+        };
+        Self { patterns: patterns.into(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// Whether a counter of this instance may be taken.

@@ -10,6 +10,7 @@ pub mod raw;
 mod read;
 mod write;
 
+pub(crate) use read::BlgPlace;
 pub use read::BlgReader;
 pub use write::{BlgWriter, BlgWriterOptions};
 

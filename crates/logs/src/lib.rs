@@ -9,6 +9,7 @@
 pub mod blg;
 mod error;
 mod length;
+mod mark;
 mod problem;
 pub mod text;
 
@@ -21,6 +22,7 @@ use tachograph_counters::time_zone::TimeZone;
 
 pub use error::LogError;
 pub use length::SetLength;
+pub use mark::Mark;
 pub use problem::{Problem, Problems};
 
 /// The format of a log.
@@ -84,6 +86,43 @@ pub trait LogReader: Send {
 
     /// How many bytes of the file were read so far, for a progress bar.
     fn bytes_read(&self) -> u64;
+
+    /// Where the next sample begins, to [go there](Self::go_to) again; `None` where the reader cannot tell, as in a text
+    /// whose characters are not UTF-8, or a log whose counter list changes again and again.
+    fn mark(&mut self) -> Option<Mark> {
+        None
+    }
+
+    /// Goes to a place, so that [`next`](Self::next) gives what it gave there. The mark may be of another reader of the
+    /// same file, also when the file has grown since. False, and the reader stands anywhere, where the place cannot be
+    /// found again: a circular log has overwritten it.
+    ///
+    /// # Errors
+    ///
+    /// When reading the file fails.
+    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        let _ = mark;
+        Ok(false)
+    }
+
+    /// Whether samples appended to the file while it is read are found by going back to a [mark](Self::mark) and reading
+    /// on; not so in a circular log, which puts them in the midst.
+    fn follows_growth(&self) -> bool {
+        false
+    }
+
+    /// Goes forward to a place from which on about `bytes` of the file are left, to find out how a log ends without
+    /// reading all of it. Samples cut by the place are left out; what is read from there on may be numbered, paired and
+    /// complained about wrongly, so such a reader is of no other use. False, and the reader stands where it stood, where
+    /// it cannot.
+    ///
+    /// # Errors
+    ///
+    /// When reading the file fails.
+    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        let _ = bytes;
+        Ok(false)
+    }
 }
 
 /// A log being written, sample after sample.

@@ -1,11 +1,13 @@
 //! What a chart shows of a span: columns and statistics.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::{Statistics, Summary};
+use tachograph_counters::{Intervals, Statistics, Summary};
 
 use crate::series::{SeriesId, SeriesInfo, SeriesTable};
 use crate::span::Span;
@@ -74,18 +76,45 @@ impl Reduced {
     }
 }
 
-/// States of statistics on their way into columns.
+/// States of statistics on their way into columns. Of each series it holds two states, and the figures of its columns.
 #[derive(Debug)]
 pub struct Reduction {
     span: Span,
     columns: usize,
-    cells: HashMap<SeriesId, Vec<Option<Statistics>>>,
+    series: HashMap<SeriesId, Growing>,
+}
+
+/// A series on its way.
+#[derive(Debug)]
+struct Growing {
+    /// All columns before the current one.
+    whole: Option<Statistics>,
+    column: usize,
+    current: Statistics,
+    columns: Vec<Column>,
+}
+
+impl Growing {
+    fn end_column(&mut self, next: Statistics) {
+        let ended = std::mem::replace(&mut self.current, next);
+        self.columns[self.column] = Column::of(&ended);
+        match &mut self.whole {
+            Some(whole) => merge(whole, &ended),
+            None => self.whole = Some(ended),
+        }
+    }
+}
+
+/// A series has one formula, so its states always merge.
+fn merge(state: &mut Statistics, other: &Statistics) {
+    let merged = state.merge(other);
+    debug_assert!(merged.is_ok());
 }
 
 impl Reduction {
     /// Without a value yet.
     pub fn new(span: Span, columns: usize) -> Self {
-        Self { span, columns: columns.max(1), cells: HashMap::new() }
+        Self { span, columns: columns.max(1), series: HashMap::new() }
     }
 
     /// The span.
@@ -98,43 +127,51 @@ impl Reduction {
         self.columns
     }
 
-    /// Adds the state of intervals that end in a column. Nothing happens beyond the last column.
+    /// Adds the state of intervals that end in a column. Nothing happens beyond the last column. The columns of a series
+    /// come from left to right: one further left (a clock was set back) counts where the series is already.
     pub fn add(&mut self, series: SeriesId, column: usize, state: Statistics) {
-        let cells = self.cells.entry(series).or_insert_with(|| vec![None; self.columns]);
-        match cells.get_mut(column) {
-            Some(Some(known)) => {
-                // A series has one formula, so its states always merge.
-                let merged = known.merge(&state);
-                debug_assert!(merged.is_ok());
+        self.take(series, column, Cow::Owned(state));
+    }
+
+    /// As [`add`](Self::add), of a state that is kept.
+    pub(crate) fn add_kept(&mut self, series: SeriesId, column: usize, state: &Statistics) {
+        self.take(series, column, Cow::Borrowed(state));
+    }
+
+    fn take(&mut self, series: SeriesId, column: usize, state: Cow<'_, Statistics>) {
+        if column >= self.columns {
+            return;
+        }
+        match self.series.entry(series) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                if column > known.column {
+                    known.end_column(state.into_owned());
+                    known.column = column;
+                } else {
+                    merge(&mut known.current, &state);
+                }
             }
-            Some(empty) => *empty = Some(state),
-            None => {}
+            Entry::Vacant(place) => {
+                let columns = vec![Column::default(); self.columns];
+                place.insert(Growing { whole: None, column, current: state.into_owned(), columns });
+            }
         }
     }
 
     /// The chart of the series that one of the paths selects; without paths, of all.
     pub fn finish(self, table: &SeriesTable, paths: &[PathPattern]) -> Reduced {
         let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
-        for (id, cells) in self.cells {
+        for (id, mut growing) in self.series {
             let Some(info) = table.get(id) else { continue };
             let place = paths.iter().position(|path| info.is_selected_by(path));
             if place.is_none() && !paths.is_empty() {
                 continue;
             }
-            let mut whole: Option<Statistics> = None;
-            for state in cells.iter().flatten() {
-                match &mut whole {
-                    Some(whole) => {
-                        let merged = whole.merge(state);
-                        debug_assert!(merged.is_ok());
-                    }
-                    None => whole = Some(state.clone()),
-                }
-            }
-            let summary = whole.map(|whole| whole.summary()).unwrap_or_default();
-            let columns =
-                cells.iter().map(|state| state.as_ref().map(Column::of).unwrap_or_default()).collect();
-            let reduced = ReducedSeries { info: Arc::clone(info), summary, columns };
+            let empty = Statistics::new(None, Intervals::All, None).without_quantiles();
+            growing.end_column(empty);
+            let summary = growing.whole.map(|whole| whole.summary()).unwrap_or_default();
+            let reduced = ReducedSeries { info: Arc::clone(info), summary, columns: growing.columns };
             series.push((place.unwrap_or_default(), reduced));
         }
         series.sort_by_key(|(place, series)| (*place, series.info.id));

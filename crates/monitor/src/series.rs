@@ -40,6 +40,12 @@ impl SeriesInfo {
             && matches(&self.counter.name, &self.counter.english_name, &|name| path.matches_counter(name))
     }
 
+    /// The path without its machine.
+    pub fn path_here(&self) -> &str {
+        let Some(rest) = self.path.strip_prefix(r"\\") else { return &self.path };
+        rest.find('\\').map_or(self.path.as_str(), |place| &rest[place..])
+    }
+
     /// The instance's name as a legend shows it: without its parent, with `#n`; `None` for a set without instances.
     pub fn instance_name(&self) -> Option<&str> {
         let instance = self.instance.as_ref()?;

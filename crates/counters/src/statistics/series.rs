@@ -65,6 +65,11 @@ impl Series {
         self.previous = None;
     }
 
+    /// Whether the next interval has a raw value to begin at.
+    pub fn has_previous(&self) -> bool {
+        self.previous.is_some()
+    }
+
     /// The statistics so far.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics

@@ -38,15 +38,20 @@ const ABSENT: RawValue = RawValue::error(Status::NO_INSTANCE);
 impl LiveValues {
     /// Takes a sample.
     pub fn take(&mut self, sample: &Sample) {
-        self.groups.truncate(sample.groups.len());
         for (number, group) in sample.groups.iter().enumerate() {
-            match self.groups.get_mut(number) {
-                Some(known) if Arc::ptr_eq(&known.set, &group.set) => known.has_changed = false,
-                Some(known) => *known = LiveGroupValues::new(group),
-                None => self.groups.push(LiveGroupValues::new(group)),
+            // A source of other paths than before has what stays at other places.
+            let mut rest = self.groups.iter().skip(number);
+            match rest.position(|known| Arc::ptr_eq(&known.set, &group.set)) {
+                Some(0) => self.groups[number].has_changed = false,
+                Some(further) => {
+                    self.groups.swap(number, number + further);
+                    self.groups[number].has_changed = true;
+                }
+                None => self.groups.insert(number, LiveGroupValues::new(group)),
             }
             self.groups[number].take(group);
         }
+        self.groups.truncate(sample.groups.len());
     }
 
     /// The groups, in the order of the sample's.
@@ -173,14 +178,20 @@ mod tests {
         /// Takes a sample a second after the one before, with name, identity and value of each process; gives what is
         /// shown.
         fn take(&mut self, processes: &[(&str, u64, i64)]) -> Vec<Option<f64>> {
+            let group = self.group(processes);
+            self.values.take(&Sample { groups: vec![group], ..Sample::default() });
+            self.values.groups()[0].values().to_vec()
+        }
+
+        /// The group of a second later.
+        fn group(&mut self, processes: &[(&str, u64, i64)]) -> Group {
             self.second += 1;
             let mut group = Group::new(Arc::clone(&self.set));
             let names = processes.iter().map(|(name, ..)| self.table.intern(None, name, 0));
             group.instances = names.collect::<Vec<Arc<Instance>>>().into();
             group.identities = processes.iter().map(|&(_, identity, _)| identity).collect();
             group.values = processes.iter().map(|&(_, _, value)| RawValue::new(value, self.second)).collect();
-            self.values.take(&Sample { groups: vec![group], ..Sample::default() });
-            self.values.groups()[0].values().to_vec()
+            group
         }
     }
 
@@ -197,6 +208,22 @@ mod tests {
         // Absent from a sample: no pair across it.
         assert_eq!(processes.take(&[("a", 1, 13)]), [Some(0.0)]);
         assert_eq!(processes.take(&[("a", 1, 16), ("c", 3, 9)]), [Some(3.0), None]);
+    }
+
+    #[test]
+    fn groups_that_move_keep_their_values() {
+        let (mut first, mut second) = (Processes::new(), Processes::new());
+        let mut values = LiveValues::default();
+        let mut take = |groups: Vec<Group>| {
+            values.take(&Sample { groups, ..Sample::default() });
+            values.groups().iter().map(|group| group.values().to_vec()).collect::<Vec<_>>()
+        };
+        take(vec![first.group(&[("a", 1, 10)]), second.group(&[("b", 2, 100)])]);
+        let values_now = take(vec![second.group(&[("b", 2, 107)])]);
+        assert_eq!(values_now, [[Some(7.0)]]);
+        let values_now = take(vec![first.group(&[("a", 1, 20)]), second.group(&[("b", 2, 110)])]);
+        // What was left out begins anew.
+        assert_eq!(values_now, [[None], [Some(3.0)]]);
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub struct StatisticsSink {
     slots: HashMap<u32, Vec<Slot>>,
     /// The log whose slots may hold values that are not added yet.
     current_log: Option<u32>,
+    /// How many samples were taken; by the number of each log but the current one, that of its last one.
+    taken: u64,
+    left_at: HashMap<u32, u64>,
+    /// The earliest sample that opened an interval which ended since [`take_reach`](StatisticsSink::take_reach).
+    reach: u64,
 }
 
 /// What tells one series from another. Strings are shared: a log can have a million series.
@@ -77,6 +82,10 @@ struct Tracked {
     identity: u64,
     /// The clock of the value before.
     time_base: i64,
+    /// The number of the sample that the value before is from.
+    sample: u64,
+    /// Whether logs that lie side by side both have it: which of its values make a pair hangs on all that came before.
+    is_shared: bool,
     /// The log and its group that values come from. A log can hold a counter twice, by itself and within a wildcard:
     /// the first one counts.
     claimed_log: Option<u32>,
@@ -122,6 +131,9 @@ struct Slot {
     /// The run: sample after sample, `series.len()` values each.
     values: Vec<RawValue>,
     moments: Vec<Moment>,
+    /// The numbers of the run's first and last sample.
+    first: u64,
+    last: u64,
     boot_time: i64,
 }
 
@@ -145,7 +157,16 @@ pub struct StatisticsRow {
 impl StatisticsSink {
     /// A sink without statistics yet.
     pub fn new(options: StatisticsOptions) -> Self {
-        Self { options, series: Vec::new(), by_key: HashMap::new(), slots: HashMap::new(), current_log: None }
+        Self {
+            options,
+            series: Vec::new(),
+            by_key: HashMap::new(),
+            slots: HashMap::new(),
+            current_log: None,
+            taken: 0,
+            left_at: HashMap::new(),
+            reach: u64::MAX,
+        }
     }
 
     /// The figures of every counter, sorted by path.
@@ -182,13 +203,32 @@ impl StatisticsSink {
     /// [merge](Statistics::merge) into that of the whole.
     pub fn cut(&mut self, mut each: impl FnMut(usize, Statistics)) {
         for (log, slots) in &mut self.slots {
-            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series));
+            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series, &mut self.reach));
         }
         for (number, tracked) in self.series.iter_mut().enumerate() {
             if !tracked.series.statistics().is_empty() {
                 each(number, tracked.series.cut());
             }
         }
+    }
+
+    /// The number of the earliest sample, counted from 0 as they were taken, that opened an interval which ended between
+    /// the last two cuts; `u64::MAX` where none did. Where nothing was out of the ordinary that is the sample before the
+    /// first of them; a counter that was missing for a while, and was not known to be gone, reaches further back.
+    pub fn take_reach(&mut self) -> u64 {
+        std::mem::replace(&mut self.reach, u64::MAX)
+    }
+
+    /// Forgets the values before of all counters: the samples that follow are from elsewhere.
+    pub fn interrupt(&mut self) {
+        for (log, slots) in &mut self.slots {
+            for slot in slots {
+                slot.add_run(*log, &mut self.series, &mut self.reach);
+                slot.series.clear();
+                slot.instances = Instances::default();
+            }
+        }
+        self.series.iter_mut().for_each(|tracked| tracked.series.interrupt());
     }
 
     /// One state for the series of equal path on any machine.
@@ -239,6 +279,8 @@ impl Tracked {
             boot_time: 0,
             identity: 0,
             time_base: set.counters[column].time_base,
+            sample: 0,
+            is_shared: false,
             claimed_log: None,
             slot: 0,
         }
@@ -265,13 +307,20 @@ impl Tracked {
 
 impl Sink for StatisticsSink {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
-        let Self { options, series, by_key, slots, current_log } = self;
+        let Self { options, series, by_key, slots, current_log, taken, left_at, reach } = self;
+        let number = *taken;
+        *taken += 1;
         if let Some(before) = current_log.replace(sample.log)
             && before != sample.log
-            && let Some(slots) = slots.get_mut(&before)
         {
-            // Another log may hold the same counters: values are added in the order of time.
-            slots.iter_mut().for_each(|slot| slot.add_run(before, series));
+            // What its last sample had decides what is gone in the next.
+            *reach = left_at.get(&sample.log).map_or(*reach, |&last| last.min(*reach));
+            forget_old_logs(left_at, before);
+            left_at.insert(before, number - 1);
+            if let Some(slots) = slots.get_mut(&before) {
+                // Another log may hold the same counters: values are added in the order of time.
+                slots.iter_mut().for_each(|slot| slot.add_run(before, series, reach));
+            }
         }
         forget_old_logs(slots, sample.log);
         let slots = slots.entry(sample.log).or_default();
@@ -280,7 +329,7 @@ impl Sink for StatisticsSink {
         let mut before = Vec::new();
         if !same {
             for slot in slots.iter_mut() {
-                slot.add_run(sample.log, series);
+                slot.add_run(sample.log, series, reach);
                 before.extend(slot.series.iter().copied().filter(|&number| number != COUNTED_ELSEWHERE));
             }
             before.iter().for_each(|&number| series[number as usize].claimed_log = None);
@@ -292,14 +341,14 @@ impl Sink for StatisticsSink {
                 continue;
             }
             if !slot.continues(group, sample) {
-                slot.add_run(sample.log, series);
+                slot.add_run(sample.log, series, reach);
                 slot.boot_time = sample.boot_time_of(group).0;
                 slot.identities.clone_from(&group.identities);
             }
             if !Arc::ptr_eq(&slot.instances, &group.instances) {
-                let number = slot.number;
+                let slot_number = slot.number;
                 let mut is_full = false;
-                slot.follow(group, series, |key, column, instance, series| {
+                slot.follow(group, sample.log, series, |key, column, instance, series| {
                     // Before they are made: one sample can hold more of them than there is memory for.
                     if series.len() >= MAX_SERIES && !by_key.contains_key(&key) {
                         is_full = true;
@@ -309,16 +358,16 @@ impl Sink for StatisticsSink {
                         series.push(Tracked::new(&group.set, column, instance, options));
                         series.len() as u32 - 1
                     });
-                    series[found as usize].claim(sample.log, number).then_some(found)
+                    series[found as usize].claim(sample.log, slot_number).then_some(found)
                 });
                 if is_full {
                     return Err(FlowError::TooManyCounters { most: MAX_SERIES });
                 }
             }
             if sample.is_baseline {
-                slot.add_baseline(group, sample, series);
+                slot.add_baseline(group, sample, number, series);
             } else {
-                slot.gather(group, sample, series);
+                slot.gather(group, sample, number, series, reach);
             }
         }
         if !before.is_empty() {
@@ -333,7 +382,7 @@ impl Sink for StatisticsSink {
 
     fn finish(&mut self) -> Result<(), FlowError> {
         for (log, slots) in &mut self.slots {
-            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series));
+            slots.iter_mut().for_each(|slot| slot.add_run(*log, &mut self.series, &mut self.reach));
         }
         Ok(())
     }
@@ -352,6 +401,8 @@ impl Slot {
             by_instance: Vec::new(),
             values: Vec::new(),
             moments: Vec::new(),
+            first: 0,
+            last: 0,
             boot_time: 0,
         }
     }
@@ -360,7 +411,9 @@ impl Slot {
     fn continues(&self, group: &Group, sample: &Sample) -> bool {
         !sample.is_baseline
             && Arc::ptr_eq(&self.instances, &group.instances)
-            && self.identities == group.identities
+            // Most have none; to compare nothing is the slowest comparison of all on some processors.
+            && (self.identities.len() == group.identities.len())
+            && (self.identities.is_empty() || self.identities == group.identities)
             && self.boot_time == sample.boot_time_of(group).0
     }
 
@@ -369,6 +422,7 @@ impl Slot {
     fn follow(
         &mut self,
         group: &Group,
+        log: u32,
         series: &mut Vec<Tracked>,
         mut find: impl FnMut(SeriesKey, usize, &Arc<Instance>, &mut Vec<Tracked>) -> Option<u32>,
     ) {
@@ -393,7 +447,9 @@ impl Slot {
         now.sort_unstable();
         let is_gone = |number: &u32| *number != COUNTED_ELSEWHERE && now.binary_search(number).is_err();
         for gone in before.into_iter().filter(is_gone) {
-            series[gone as usize].series.interrupt();
+            let tracked = &mut series[gone as usize];
+            tracked.is_shared |= tracked.log.is_some_and(|other| other != log);
+            tracked.series.interrupt();
         }
     }
 
@@ -411,28 +467,43 @@ impl Slot {
         self.identities.get(place / self.calculators.len().max(1)).copied().unwrap_or_default()
     }
 
-    fn add_baseline(&self, group: &Group, sample: &Sample, series: &mut [Tracked]) {
+    fn add_baseline(&self, group: &Group, sample: &Sample, sample_number: u64, series: &mut [Tracked]) {
         for (place, (raw, &number)) in group.values.iter().zip(&self.series).enumerate() {
             if number != COUNTED_ELSEWHERE {
                 let tracked = &mut series[number as usize];
                 let calculator = &self.calculators[place % self.calculators.len()];
                 tracked.pairing(sample.log, self.boot_time, self.identity(place), calculator.time_base());
                 tracked.series.add_baseline(calculator, raw, sample.at);
+                tracked.sample = sample_number;
             }
         }
     }
 
     /// Adds the group's values to the run, and the run to the series when it is long enough.
-    fn gather(&mut self, group: &Group, sample: &Sample, series: &mut [Tracked]) {
+    fn gather(
+        &mut self,
+        group: &Group,
+        sample: &Sample,
+        number: u64,
+        series: &mut [Tracked],
+        reach: &mut u64,
+    ) {
+        if self.moments.is_empty() {
+            self.first = number;
+        } else if self.last + 1 != number {
+            // The group was not part of the samples between.
+            *reach = (*reach).min(self.last);
+        }
+        self.last = number;
         self.values.extend_from_slice(&group.values);
         self.moments.push(sample.at);
         if self.moments.len() >= MAX_RUN_SAMPLES || size_of_val(&*self.values) >= RUN_BYTES {
-            self.add_run(sample.log, series);
+            self.add_run(sample.log, series, reach);
         }
     }
 
     /// Adds the run to the series.
-    fn add_run(&mut self, log: u32, series: &mut [Tracked]) {
+    fn add_run(&mut self, log: u32, series: &mut [Tracked], reach: &mut u64) {
         let width = self.series.len();
         // A run is empty where a baseline or other rows come before its first sample.
         if !self.moments.is_empty() {
@@ -444,6 +515,12 @@ impl Slot {
                 let tracked = &mut series[number as usize];
                 let pairing =
                     tracked.pairing(log, self.boot_time, self.identity(place), calculator.time_base());
+                if tracked.is_shared {
+                    *reach = 0;
+                } else if tracked.series.has_previous() {
+                    *reach = (*reach).min(tracked.sample);
+                }
+                tracked.sample = self.last;
                 let values = self.values[place..].iter().step_by(width);
                 tracked.series.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
             }
@@ -471,6 +548,8 @@ impl Tracked {
             || differ(self.boot_time as u64, boot_time as u64)
             || self.time_base != time_base;
         self.time_base = time_base;
+        // The numbers of logs that follow one another rise.
+        self.is_shared |= self.log.is_some_and(|before| before > log);
         let pairing = match self.log == Some(log) {
             _ if broken => Pairing::Broken,
             true => Pairing::Continues,

@@ -9,6 +9,7 @@ mod moment;
 mod multi;
 mod names;
 mod numbering;
+mod place;
 mod rows;
 mod schema;
 
@@ -24,11 +25,14 @@ use super::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, is_buffer_size};
 use super::raw::event::{CATALOGUE, COUNTER_LIST, EventHeader, Marks, NAME_TABLE, SAMPLE};
 use super::raw::header::{LogfileHeader, MODE_CIRCULAR, MODE_SEQUENTIAL};
 use crate::error::LogError;
+use crate::mark::Place;
 use crate::problem::{Problem, Problems};
-use crate::{Format, LogFacts, LogReader};
+use crate::{Format, LogFacts, LogReader, Mark};
 use buffers::Buffers;
 use events::Events;
 use names::Names;
+pub(crate) use place::BlgPlace;
+use place::Contexts;
 use schema::Schema;
 
 /// Most different instances of one counter set that a log may hold; more is taken for damage.
@@ -46,8 +50,9 @@ pub struct BlgReader<R> {
     facts: LogFacts,
     header: LogfileHeader,
     events: Events<R>,
-    names: Names,
+    names: Arc<Names>,
     schema: Schema,
+    contexts: Contexts,
     problems: Problems,
     previous_utc: Option<FileTime>,
     /// Counts counter lists: each begins a part that is paired as a log of its own.
@@ -118,8 +123,9 @@ impl<R: Read + Seek> BlgReader<R> {
             facts,
             header,
             events: Events::new(buffers),
-            names: Names::default(),
+            names: Arc::default(),
             schema: Schema::default(),
+            contexts: Contexts::default(),
             problems: Problems::default(),
             previous_utc: None,
             part: 0,
@@ -168,7 +174,7 @@ impl<R: Read + Seek> BlgReader<R> {
                     }
                 }
                 COUNTER_LIST => self.take_list(),
-                NAME_TABLE => self.names.add(self.events.payload()),
+                NAME_TABLE => self.take_names(),
                 // The catalogue says nothing that the samples do not say.
                 CATALOGUE => self.has_catalogue = true,
                 other => {
@@ -190,7 +196,7 @@ impl<R: Read + Seek> BlgReader<R> {
         while let Some(event) = self.events.next(&mut ignored)? {
             is_pdh = true;
             match event.kind {
-                NAME_TABLE => self.names.add(self.events.payload()),
+                NAME_TABLE => self.take_names(),
                 COUNTER_LIST => {
                     self.take_list();
                     if !self.schema.is_empty() {
@@ -217,7 +223,13 @@ impl<R: Read + Seek> BlgReader<R> {
         Err(LogError::corrupt(problem))
     }
 
+    fn take_names(&mut self) {
+        Arc::make_mut(&mut self.names).add(self.events.payload());
+        self.contexts.forget_current();
+    }
+
     fn take_list(&mut self) {
+        self.contexts.forget_current();
         let (changed, problem) = self.schema.take_list(self.events.payload());
         if changed && self.previous_utc.is_some() {
             self.part += 1;
@@ -278,5 +290,24 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
 
     fn bytes_read(&self) -> u64 {
         self.events.buffers().bytes_read()
+    }
+
+    fn mark(&mut self) -> Option<Mark> {
+        self.place().map(|place| Mark(Place::Blg(place)))
+    }
+
+    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        match &mark.0 {
+            Place::Blg(place) => self.go_to_place(place),
+            Place::Text(_) => Ok(false),
+        }
+    }
+
+    fn follows_growth(&self) -> bool {
+        self.events.buffers().are_in_order()
+    }
+
+    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        self.events.go_near_end(bytes)
     }
 }

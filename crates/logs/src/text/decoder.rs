@@ -1,7 +1,7 @@
 //! From the bytes of a file to UTF-8, whatever the file's encoding; knows which offset of the file each line came from.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use encoding_rs::CoderResult;
 
@@ -40,6 +40,9 @@ pub(super) const END_CELL: &[u8] = b"\0";
 #[derive(Debug)]
 pub(super) struct Decoder<R> {
     stream: R,
+    /// Where in the stream the file begins, and how many bytes the mark of its encoding has.
+    origin: u64,
+    mark_bytes: u64,
     raw: Box<[u8]>,
     /// The part of `raw` that is not decoded yet.
     start: usize,
@@ -69,6 +72,8 @@ impl<R: Read> Decoder<R> {
     pub(super) fn new(stream: R) -> io::Result<Self> {
         let mut decoder = Self {
             stream,
+            origin: 0,
+            mark_bytes: 0,
             raw: vec![0; BUFFER].into_boxed_slice(),
             start: 0,
             end: 0,
@@ -101,8 +106,19 @@ impl<R: Read> Decoder<R> {
             decoder.start = 2;
             decoder.convert_from(TextEncoding::Utf16Be, encoding_rs::UTF_16BE);
         }
-        decoder.lines.push_back((0, decoder.start as u64));
+        decoder.mark_bytes = decoder.start as u64;
+        decoder.lines.push_back((0, decoder.mark_bytes));
         Ok(decoder)
+    }
+
+    /// Says where in the stream the file begins.
+    pub(super) fn set_origin(&mut self, origin: u64) {
+        self.origin = origin;
+    }
+
+    /// Whether all that was read so far was given out byte for byte, so that places in the text are places in the file.
+    pub(super) fn is_as_in_file(&self) -> bool {
+        self.encoding == TextEncoding::Utf8 && self.first_bad.is_none()
     }
 
     /// The start of the text, and the bytes it was made of, as they lie in the file.
@@ -323,5 +339,26 @@ impl<R: Read> Read for Decoder<R> {
         self.bytes_left -= written as u64;
         self.separators_left -= separators;
         Ok(written)
+    }
+}
+
+/// To a place up to which the text was [as in the file](Decoder::is_as_in_file), counted in bytes of text.
+impl<R: Seek> Seek for Decoder<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Start(decoded) = to else {
+            return Err(io::Error::other("a text log is only counted from its start"));
+        };
+        let offset = self.mark_bytes.saturating_add(decoded);
+        self.stream.seek(SeekFrom::Start(self.origin.saturating_add(offset)))?;
+        (self.start, self.end) = (0, 0);
+        self.stream_ended = false;
+        self.taken = offset;
+        self.given = decoded;
+        self.lines.clear();
+        self.lines.push_back((decoded, offset));
+        let separator = self.separator;
+        self.ended = false;
+        self.end_cell = if separator == b'\t' { b"\t\0" } else { b",\0" };
+        Ok(decoded)
     }
 }

@@ -11,7 +11,8 @@ use tachograph_counters::set::Instances;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{RawValue, Status};
 
-use crate::{Format, LogError, LogFacts, LogReader, Problem, Problems};
+use crate::mark::Place;
+use crate::{Format, LogError, LogFacts, LogReader, Mark, Problem, Problems};
 
 use super::cell::{Cell, parse_cell};
 use super::column::{ColumnMaker, ColumnParts};
@@ -56,7 +57,12 @@ pub struct TextReader<R> {
     is_done: bool,
     /// Where the last row begins that was left out since it was cut short.
     cut_at: Option<u64>,
+    /// Goes to a row, where the stream can seek.
+    seek: Option<SeekRow<R>>,
 }
+
+/// Goes to the row that begins at a position.
+type SeekRow<R> = fn(&mut csv::Reader<Decoder<R>>, csv::Position) -> csv::Result<()>;
 
 /// How a row ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,7 +87,10 @@ impl<R: Read + Seek> TextReader<R> {
         let here = stream.stream_position().map_err(LogError::io)?;
         let end = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
         stream.seek(SeekFrom::Start(here)).map_err(LogError::io)?;
-        Self::from_stream(stream, end.saturating_sub(here))
+        let mut reader = Self::from_stream(stream, end.saturating_sub(here))?;
+        reader.csv.get_mut().set_origin(here);
+        reader.seek = Some(|csv, position| csv.seek_raw(SeekFrom::Start(position.byte()), position));
+        Ok(reader)
     }
 }
 
@@ -118,6 +127,7 @@ impl<R: Read> TextReader<R> {
             bad_text_is_noted: false,
             is_done: false,
             cut_at: None,
+            seek: None,
         };
         reader.read_header()?;
         Ok(reader)
@@ -136,6 +146,14 @@ impl<R: Read> TextReader<R> {
     /// What there is before the rows: the columns, and what the log says of itself.
     pub(super) fn header(&self) -> (&[ColumnParts], &LogFacts) {
         (&self.columns, &self.facts)
+    }
+
+    /// Goes to the row that begins at a position; false where the stream cannot seek.
+    fn go_to_row(&mut self, position: csv::Position) -> Result<bool, LogError> {
+        let Some(seek) = self.seek else { return Ok(false) };
+        seek(&mut self.csv, position).map_err(|error| LogError::io(into_io(error)))?;
+        self.is_done = false;
+        Ok(true)
     }
 
     /// Where the last row begins, when it was cut short and left out.
@@ -383,6 +401,35 @@ impl<R: Read + Send> LogReader for TextReader<R> {
 
     fn bytes_read(&self) -> u64 {
         self.csv.get_ref().bytes_read()
+    }
+
+    fn mark(&mut self) -> Option<Mark> {
+        let can_seek = self.seek.is_some() && self.csv.get_ref().is_as_in_file();
+        can_seek.then(|| Mark(Place::Text(self.csv.position().clone())))
+    }
+
+    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        match &mark.0 {
+            Place::Text(position) => self.go_to_row(position.clone()),
+            Place::Blg(_) => Ok(false),
+        }
+    }
+
+    fn follows_growth(&self) -> bool {
+        true
+    }
+
+    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        let here = self.csv.position().clone();
+        let byte = self.facts.file_bytes.saturating_sub(bytes);
+        if byte <= here.byte() || !self.csv.get_ref().is_as_in_file() {
+            return Ok(false);
+        }
+        let mut there = here;
+        there.set_byte(byte);
+        let is_there = self.go_to_row(there)?;
+        // Very likely in the midst of a row.
+        Ok(is_there && self.read_row()?.is_some())
     }
 }
 

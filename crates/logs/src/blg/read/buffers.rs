@@ -31,6 +31,15 @@ pub(super) struct Buffers<R> {
     is_behind_gap: bool,
 }
 
+/// Which buffer is in use: how many were read, it included (0: none yet), its number, and in a circular log its sequence
+/// number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BufferPlace {
+    read: usize,
+    number: u64,
+    sequence: Option<u64>,
+}
+
 impl<R: Read + Seek> Buffers<R> {
     /// Takes over a stream whose buffer 0 was read already.
     pub(super) fn new(stream: R, file_bytes: u64, buffer_bytes: usize) -> Self {
@@ -82,6 +91,69 @@ impl<R: Read + Seek> Buffers<R> {
         Ok(())
     }
 
+    /// Whether the order of the file is that of time.
+    pub(super) fn are_in_order(&self) -> bool {
+        self.order.is_none()
+    }
+
+    /// Which buffer is in use.
+    pub(super) fn place(&self) -> BufferPlace {
+        BufferPlace { read: self.read, number: self.number, sequence: self.sequence }
+    }
+
+    /// Back or forth to a buffer; false where it is not there any more.
+    pub(super) fn go_to(&mut self, place: &BufferPlace) -> Result<bool, LogError> {
+        if place.read == 0 {
+            self.rewind()?;
+            return Ok(true);
+        }
+        // The last one that there was may hold more by now.
+        let is_full = (place.number + 1).saturating_mul(self.buffer_bytes as u64) < self.file_bytes;
+        if self.place() == *place && !self.bytes.is_empty() && is_full {
+            return Ok(true);
+        }
+        let before = match (&self.order, place.sequence) {
+            (None, None) => place.read - 1,
+            (Some(order), Some(sequence)) => {
+                let wanted = (sequence, place.number as u32);
+                let Ok(found) = order.binary_search(&wanted) else { return Ok(false) };
+                found
+            }
+            _ => return Ok(false),
+        };
+        self.stand_before(before)?;
+        // What is wrong with it was told when it was read first.
+        let mut ignored = Problems::default();
+        Ok(self.next(&mut ignored)? && self.number == place.number)
+    }
+
+    /// Forward to the last buffers, of `bytes` together; false where that is not forward.
+    pub(super) fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        let count = match &self.order {
+            Some(order) => order.len(),
+            None => usize::try_from(self.count()).unwrap_or(usize::MAX).saturating_sub(1),
+        };
+        let wanted = usize::try_from(bytes / self.buffer_bytes as u64).unwrap_or(usize::MAX).max(1);
+        let Some(before) = count.checked_sub(wanted).filter(|&before| before > self.read) else {
+            return Ok(false);
+        };
+        self.stand_before(before)?;
+        Ok(true)
+    }
+
+    /// Makes the buffer the next one that so many are read before.
+    fn stand_before(&mut self, before: usize) -> Result<(), LogError> {
+        self.read = before;
+        self.sequence = None;
+        self.bytes.clear();
+        self.used = 0;
+        if self.order.is_none() {
+            let start = (before as u64 + 1).saturating_mul(self.buffer_bytes as u64);
+            self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
+        }
+        Ok(())
+    }
+
     /// Reads the next buffer; false at the end.
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<bool, LogError> {
         loop {
@@ -98,6 +170,7 @@ impl<R: Read + Seek> Buffers<R> {
                 self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
             }
             self.bytes.clear();
+            self.used = 0;
             (&mut self.stream)
                 .take(self.buffer_bytes as u64)
                 .read_to_end(&mut self.bytes)

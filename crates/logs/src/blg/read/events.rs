@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-use super::buffers::Buffers;
+use super::buffers::{BufferPlace, Buffers};
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::{
     EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, MAX_JOINED_BYTES,
@@ -35,6 +35,15 @@ pub(super) struct Events<R> {
     /// its size itself, and where that is wrong the reader goes back with [`look_within`](Self::look_within).
     starts: [Option<usize>; 2],
     /// Whether what comes next may be parts of an event whose first ones a circular log has overwritten.
+    is_behind_gap: bool,
+}
+
+/// Where the next event begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct EventPlace {
+    buffer: BufferPlace,
+    at: usize,
+    starts: [Option<usize>; 2],
     is_behind_gap: bool,
 }
 
@@ -75,6 +84,50 @@ impl<R: Read + Seek> Events<R> {
         self.is_behind_gap = false;
         self.joined.clear();
         self.buffers.rewind()
+    }
+
+    /// Where the next event begins; `None` in the midst of one.
+    pub(super) fn place(&self) -> Option<EventPlace> {
+        let place = || EventPlace {
+            buffer: self.buffers.place(),
+            at: self.at,
+            starts: self.starts,
+            is_behind_gap: self.is_behind_gap,
+        };
+        self.unfinished.is_none().then(place)
+    }
+
+    /// Goes to a place; false where its buffer is not there any more.
+    pub(super) fn go_to(&mut self, place: &EventPlace) -> Result<bool, LogError> {
+        self.forget();
+        if !self.buffers.go_to(&place.buffer)? {
+            return Ok(false);
+        }
+        self.at = place.at;
+        self.starts = place.starts;
+        self.is_behind_gap = place.is_behind_gap;
+        Ok(true)
+    }
+
+    /// Forward to the last buffers; false where that is not forward.
+    pub(super) fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        if !self.buffers.go_near_end(bytes)? {
+            return Ok(false);
+        }
+        self.forget();
+        self.is_behind_gap = true;
+        Ok(true)
+    }
+
+    /// Forgets what was read of events so far.
+    fn forget(&mut self) {
+        self.at = usize::MAX;
+        self.starts = [None; 2];
+        self.unfinished = None;
+        self.is_behind_gap = false;
+        self.payload = Payload::Joined;
+        self.joined.clear();
+        self.part_offsets.clear();
     }
 
     /// The payload of the event last given out.

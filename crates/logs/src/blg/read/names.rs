@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::blg::raw::utf16_until_nul;
 
 /// The name tables of a log: title index to name, per machine.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     by_machine: HashMap<String, HashMap<u32, Arc<str>>>,
     bytes: usize,
@@ -46,6 +46,11 @@ impl Names {
             }
             rest = &rest[index_bytes + name_bytes..];
         }
+    }
+
+    /// About how many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The name of `index` on `machine` (with its backslashes); the index itself where the machine's table has none. Of a

@@ -74,6 +74,11 @@ impl Schema {
         self.is_partial
     }
 
+    /// The payload of the counter list in force.
+    pub(super) fn list(&self) -> &[u8] {
+        &self.list
+    }
+
     /// Takes a counter list: whether it differs from the one before, and its first damage, whose offset counts from the
     /// start of the payload. Samples after it are read by it, of a damaged list by the entries before the damage.
     pub(super) fn take_list(&mut self, payload: &[u8]) -> (bool, Option<Problem>) {

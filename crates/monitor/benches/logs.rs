@@ -1,0 +1,130 @@
+//! How long a large log takes to open, to show its first chart, and to zoom, beside a yardstick that only reads the same
+//! bytes, and the pipeline of `tacho stats`; and how much memory. The logs are made once and kept in the target folder.
+//!
+//! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES]`
+
+mod made;
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::run;
+use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
+use tachograph_monitor::{Board, LogBoard, Span};
+
+const COLUMNS: usize = 1000;
+
+fn main() {
+    let samples = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(2_000_000);
+    let long = log("long", made::Shape { counters: 4, instances: 5, samples });
+    measure(&long, r"\Made(*)\*");
+    let wide = log("wide", made::Shape { counters: 28, instances: 200, samples: 361 });
+    measure(&wide, r"\Made(*)\*");
+}
+
+/// A made log, from an earlier run where there is one.
+fn log(name: &str, shape: made::Shape) -> PathBuf {
+    let made::Shape { counters, instances, samples } = shape;
+    let name = format!("{name}-{counters}x{instances}x{samples}.blg");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if !path.exists() {
+        let begun = path.with_extension("begun");
+        made::write_log(&begun, shape);
+        std::fs::rename(&begun, &path).expect("a file of one's own can be renamed");
+    }
+    path
+}
+
+fn measure(path: &Path, counters: &str) {
+    let bytes = std::fs::metadata(path).expect("it was made").len();
+    println!("{}: {:.2} GB", path.file_name().unwrap_or_default().display(), bytes as f64 / 1e9);
+    timed("read the file (yardstick)", || read(path));
+    let read_again = timed("read the file again (yardstick)", || read(path));
+    println!("  that is {:.2} GB/s", bytes as f64 / 1e9 / read_again.1.as_secs_f64());
+    let before = resident("VmHWM");
+    let patterns = [PathPattern::parse(counters).expect("a path")];
+    let begun = Instant::now();
+    let (mut board, _) = timed("open", || {
+        LogBoard::open(vec![path.to_owned()], &mut |_| ControlFlow::Continue(())).expect("it opens")
+    });
+    timed("choose the counters (the one pass)", || {
+        board.set_paths(&patterns, &mut |_| ControlFlow::Continue(())).expect("it reads")
+    });
+    let whole = board.span().expect("it has samples");
+    let (first, _) = timed("first chart", || board.reduce(whole, COLUMNS, &[]).expect("it reads"));
+    println!("  open to first chart: {:.0} ms, {} series", ms(begun.elapsed()), first.series.len());
+    drop(first);
+    println!("  memory: peak {} MB, before {before} MB, after {} MB", resident("VmHWM"), resident("VmRSS"));
+    for (share, name) in [(0.001, "0.1 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %")] {
+        zoom(&mut board, whole, share, name);
+    }
+    timed("the pipeline of stats, with quantiles", || stats(path));
+}
+
+fn zoom(board: &mut LogBoard, whole: Span, share: f64, name: &str) {
+    let (mut worst, cpu) = (Duration::ZERO, processor_ms());
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    for _ in 0..10 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let place = (random >> 11) as f64 / (1u64 << 53) as f64;
+        let span = whole.zoomed(share, place);
+        let begun = Instant::now();
+        let reduced = board.reduce(span, COLUMNS, &[]).expect("it reads");
+        worst = worst.max(begun.elapsed());
+        assert!(share < 0.01 || !reduced.series.is_empty());
+    }
+    let cpu = (processor_ms() - cpu) / 10;
+    println!("  zoom to {name} of it, worst of 10: {:.0} ms ({cpu} ms of processor time each)", ms(worst));
+}
+
+fn read(path: &Path) -> u64 {
+    let mut file = File::open(path).expect("it was made");
+    let mut buffer = vec![0; 1 << 18];
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut buffer).expect("it can be read") {
+            0 => return bytes,
+            read => bytes += read as u64,
+        }
+    }
+}
+
+fn stats(path: &Path) -> usize {
+    let mut pipeline = LogQuery::new(vec![path.to_owned()]).samples().expect("it opens");
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    run(&mut *pipeline.source, &mut sink, || {}).expect("it reads");
+    sink.rows().len()
+}
+
+fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, Duration) {
+    let (begun, cpu) = (Instant::now(), processor_ms());
+    let made = work();
+    let time = begun.elapsed();
+    println!("  {name}: {:.0} ms ({} ms of processor time)", ms(time), processor_ms() - cpu);
+    (made, time)
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// Processor time of all threads, in steps of 10 ms: what a busy machine does not change.
+fn processor_ms() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10
+}
+
+/// A line of `/proc/self/status`, in MB.
+fn resident(line: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let found = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
+    found.and_then(|text| text.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() / 1024
+}

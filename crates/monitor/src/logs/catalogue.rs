@@ -1,0 +1,129 @@
+//! What logs hold.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tachograph_counters::set::Instance;
+use tachograph_flow::{ScannedGroup, UnionScan};
+
+use crate::catalogue::{Catalogue, CounterEntry, SetEntry};
+
+/// Sets, counters and instances that logs hold, as far as the logs were read.
+#[derive(Clone, Debug, Default)]
+pub struct LogCatalogue {
+    sets: Vec<LoggedSet>,
+    machines: Vec<Arc<str>>,
+    /// What a chart may begin with.
+    first: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct LoggedSet {
+    entry: SetEntry,
+    instances: Vec<Arc<Instance>>,
+    known: HashSet<Arc<str>>,
+}
+
+/// Counters that a chart begins with where a log has them: those of Windows' Performance Monitor.
+const USUAL: [(&str, &str, &str); 4] = [
+    ("Processor", "_Total", "% Processor Time"),
+    ("Processor Information", "_Total", "% Processor Time"),
+    ("Memory", "", "Pages/sec"),
+    ("PhysicalDisk", "_Total", "Avg. Disk Queue Length"),
+];
+
+/// How many counters a chart begins with where a log has none of these.
+const FEW: usize = 4;
+
+impl LogCatalogue {
+    pub(super) fn add(&mut self, scan: &UnionScan) {
+        for group in scan.groups() {
+            self.add_group(group);
+        }
+        self.sets.sort_by_cached_key(|set| set.entry.name.to_lowercase());
+        self.machines.sort();
+        self.first = self.first_paths(scan);
+    }
+
+    fn add_group(&mut self, group: &ScannedGroup) {
+        let machine = &group.set.machine;
+        if !machine.is_empty() && !self.machines.iter().any(|known| known.eq_ignore_ascii_case(machine)) {
+            self.machines.push(Arc::clone(machine));
+        }
+        let place = self.sets.iter().position(|set| set.entry.name == group.set.name).unwrap_or_else(|| {
+            let entry = SetEntry {
+                machine: Some(Arc::clone(machine)).filter(|machine| !machine.is_empty()),
+                name: Arc::clone(&group.set.name),
+                help: "".into(),
+                has_instances: group.set.has_instances,
+                counters: Vec::new(),
+            };
+            self.sets.push(LoggedSet { entry, instances: Vec::new(), known: HashSet::new() });
+            self.sets.len() - 1
+        });
+        let LoggedSet { entry, instances, known } = &mut self.sets[place];
+        for counter in &group.set.counters {
+            if !entry.counters.iter().any(|known| known.counter.name == counter.name) {
+                entry.counters.push(CounterEntry { counter: counter.clone(), help: "".into() });
+            }
+        }
+        if group.set.has_instances {
+            instances.extend(group.instances.iter().filter(|new| known.insert(new.label().into())).cloned());
+        }
+    }
+
+    fn first_paths(&self, scan: &UnionScan) -> Vec<String> {
+        let path = |set: &LoggedSet, instance: Option<&str>, counter: &str| {
+            let instance = instance.map(|instance| format!("({instance})")).unwrap_or_default();
+            format!(r"\{}{instance}\{counter}", set.entry.name)
+        };
+        let mut paths: Vec<String> = Vec::new();
+        for (name, instance, counter) in USUAL {
+            let is_repeated = paths.iter().any(|path| path.ends_with(counter));
+            let Some(set) = self.sets.iter().find(|set| &*set.entry.name == name).filter(|_| !is_repeated)
+            else {
+                continue;
+            };
+            let has = set.entry.counters.iter().any(|known| &*known.counter.name == counter);
+            match (set.entry.has_instances, instance) {
+                (false, "") if has => paths.push(path(set, None, counter)),
+                (true, name) if has && set.known.contains(name) => paths.push(path(set, Some(name), counter)),
+                _ => {}
+            }
+        }
+        if paths.is_empty() {
+            let groups = scan.groups().iter();
+            let values = groups.flat_map(|group| {
+                group.instances.iter().flat_map(|instance| {
+                    group.set.counters.iter().map(|counter| group.set.path(instance, counter))
+                })
+            });
+            paths.extend(values.take(FEW));
+        }
+        paths
+    }
+
+    /// The machines that the logs name.
+    pub fn machines(&self) -> &[Arc<str>] {
+        &self.machines
+    }
+
+    /// Paths of a few counters to chart first: of the processor, memory and disks where the logs have them, else the first
+    /// that there are.
+    pub fn first_choice(&self) -> &[String] {
+        &self.first
+    }
+}
+
+impl Catalogue for LogCatalogue {
+    fn sets(&self) -> Vec<SetEntry> {
+        self.sets.iter().map(|set| set.entry.clone()).collect()
+    }
+
+    fn instances(&self, set: &str) -> Result<Vec<String>, String> {
+        let found = self.sets.iter().find(|known| known.entry.name.eq_ignore_ascii_case(set));
+        found
+            .map(|set| set.instances.iter().map(|instance| instance.label().to_owned()).collect())
+            .ok_or_else(|| format!("the logs have no counter set '{set}'"))
+    }
+}
