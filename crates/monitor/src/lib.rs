@@ -16,18 +16,27 @@
 
 mod board;
 mod catalogue;
+mod defaults;
+pub mod figures;
+mod legend;
 mod live;
 mod logs;
+pub mod palette;
 mod reduced;
 mod reducer;
+pub mod scale;
 mod series;
 mod span;
+mod view;
 
 pub use board::Board;
 pub use catalogue::{Catalogue, CounterEntry, MachineCatalogue, SetEntry};
+pub use defaults::default_paths;
+pub use legend::{Chosen, ItemId, Legend, LegendColumn, LegendItem, Settings, SortOrder};
 pub use live::{LiveBoard, MAX_POINTS, MIN_POINTS};
 pub use logs::{LogBoard, LogCatalogue, LogProgress};
 pub use reduced::{Column, Reduced, ReducedSeries, Reduction};
 pub use reducer::Reducer;
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
+pub use view::{View, ViewError, ViewKind};

@@ -5,8 +5,10 @@ mod interval;
 mod list;
 mod live;
 mod manifest;
+mod monitor;
 mod query;
 mod record;
+mod serve;
 mod usage;
 pub(crate) mod windows;
 
@@ -23,8 +25,10 @@ pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
 pub(crate) use manifest::{CodeOutput, ManifestAction, ManifestArguments};
+pub(crate) use monitor::MonitorArguments;
 pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
+pub(crate) use serve::ServeArguments;
 pub(crate) use usage::parse;
 use windows::{WindowsForm, windows_form};
 
@@ -34,7 +38,8 @@ use crate::path_file;
 /// Performance counters as Windows defines them: shows and records those of this machine, and opens Windows'
 /// performance logs (.blg) and PDH's CSV and TSV on any machine.
 ///
-/// Without a command: five samples of the default counters, a second apart.
+/// Without a command: the default counters, watched on a terminal ('tacho monitor'); else five samples of them, a second
+/// apart.
 #[derive(Debug, Parser)]
 #[command(name = "tacho", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Arguments {
@@ -48,10 +53,12 @@ pub(crate) enum Command {
     List(ListArguments),
     Query(QueryArguments),
     Record(RecordArguments),
+    Monitor(MonitorArguments),
     Stats(StatsArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
     Cpi(CpiArguments),
+    Serve(ServeArguments),
     Manifest(ManifestArguments),
 }
 

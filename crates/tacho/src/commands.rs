@@ -5,29 +5,46 @@ pub(crate) mod check;
 pub(crate) mod cpi;
 pub(crate) mod list;
 pub(crate) mod manifest;
+pub(crate) mod monitor;
 pub(crate) mod overview;
 pub(crate) mod query;
 pub(crate) mod record;
 pub(crate) mod relog;
 mod row_output;
+pub(crate) mod serve;
 pub(crate) mod stats;
 
-use tachograph_flow::WindowBounds;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
+use tachograph_flow::{Selection, WindowBounds};
 
 use crate::failure::{Failure, say};
 use crate::table::counted;
 
 /// Says on standard error what was left out of damaged logs.
 fn notice_problems(reports: &[LogReport]) {
-    for report in reports {
+    problem_lines(reports).iter().for_each(say);
+}
+
+/// What was left out of damaged logs, a line for each.
+fn problem_lines(reports: &[LogReport]) -> Vec<String> {
+    let line = |report: &LogReport| {
         let problems = report.problems();
-        let Some(first) = problems.list().first() else { continue };
+        let first = problems.list().first()?;
         let path = report.path().display();
         let places = counted(problems.count(), "damaged place was", "damaged places were");
-        say(format_args!("{path}: {places} left out, the first at {first}; 'tacho check {path}' lists them"));
-    }
+        Some(format!("{path}: {places} left out, the first at {first}; 'tacho check {path}' lists them"))
+    };
+    reports.iter().filter_map(line).collect()
+}
+
+/// What to say of paths that are in none of the logs.
+fn log_complaints(selection: &Selection) -> Vec<String> {
+    let message = |(path, advice): &(String, Option<String>)| match advice {
+        Some(advice) => format!("'{path}' is not in the log: {advice}"),
+        None => format!("'{path}' is not in the log; 'tacho list FILE' shows what is"),
+    };
+    selection.unmatched().iter().map(message).collect()
 }
 
 /// Says on standard error which counter paths are in none of the logs. An error when that holds for all of them.
@@ -36,13 +53,8 @@ fn notice_unmatched(query: &LogQuery) -> Result<(), Failure> {
     if query.selection.met_nothing() {
         return Ok(());
     }
-    let unmatched = query.selection.unmatched();
-    let message = |(path, advice): &(String, Option<String>)| match advice {
-        Some(advice) => format!("'{path}' is not in the log: {advice}"),
-        None => format!("'{path}' is not in the log; 'tacho list FILE' shows what is"),
-    };
-    let lines: Vec<_> = unmatched.iter().map(message).collect();
-    if !query.selection.is_everything() && unmatched.len() == query.selection.len() {
+    let lines = log_complaints(&query.selection);
+    if !query.selection.is_everything() && lines.len() == query.selection.len() {
         return Err(Failure::usages(lines));
     }
     lines.iter().for_each(say);

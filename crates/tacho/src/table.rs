@@ -1,11 +1,10 @@
 //! Tables and numbers for people.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 
-use tachograph_counters::CounterType;
+pub(crate) use tachograph_monitor::figures::{grouped, value, visible};
 use unicode_width::UnicodeWidthStr;
 
 /// Writes a table without lines, whose columns from `first_number` on are numbers, set to the right.
@@ -108,79 +107,9 @@ pub(crate) fn line(text: impl Display) -> String {
     line
 }
 
-/// A text with its control characters written out (`\u{1b}`): names in a log are from anywhere, and a terminal would do
-/// what they say.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        if character.is_control() {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-    }
-    Cow::Owned(shown)
-}
-
-/// A number as people read it: digits in groups, three decimals, more where the number is small.
-pub(crate) fn number(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude == 0.0 {
-        return "0".to_owned();
-    }
-    if magnitude >= 1e15 {
-        return format!("{value:.3e}");
-    }
-    if value.fract() == 0.0 {
-        return grouped(&format!("{value:.0}"));
-    }
-    if magnitude >= 1.0 {
-        return grouped(&format!("{value:.3}"));
-    }
-    if magnitude >= 1e-6 {
-        // Three digits that say something.
-        let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
-        let text = format!("{value:.decimals$}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    format!("{value:.3e}")
-}
-
-/// A value as people read it: `-` where there is none, hexadecimal where the counter is.
-pub(crate) fn value(counter_type: CounterType, value: Option<f64>) -> String {
-    match value {
-        None => "-".to_owned(),
-        Some(value) if counter_type.is_hexadecimal() && value.fract() == 0.0 => {
-            format!("{:#x}", value as i64)
-        }
-        Some(value) => number(value),
-    }
-}
-
 /// `1 sample`, `1,234 samples`.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(&count.to_string()), if count == 1 { one } else { many })
-}
-
-/// Puts commas between groups of three digits before the point.
-pub(crate) fn grouped(digits: &str) -> String {
-    let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
-    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
-    let mut text = sign.to_owned();
-    for (number, digit) in whole.chars().enumerate() {
-        if number > 0 && (whole.len() - number).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -229,25 +158,6 @@ mod tests {
             ("a\u{7f}b\u{9b}31m\r\n", r"a\u{7f}b\u{9b}31m\u{d}\u{a}"),
         ] {
             assert_eq!(visible(text), shown);
-        }
-    }
-
-    #[test]
-    fn numbers_for_people() {
-        for (value, text) in [
-            (0.0, "0"),
-            (53.90787244, "53.908"),
-            (5309.188746893078, "5,309.189"),
-            (-1234567.0, "-1,234,567"),
-            (113057792.0, "113,057,792"),
-            (0.15, "0.15"),
-            (0.008170940934075234, "0.00817"),
-            (9.2e18, "9.200e18"),
-            (1.5e-9, "1.500e-9"),
-            (999.9999, "1,000.000"),
-            (0.99996, "1"),
-        ] {
-            assert_eq!(number(value), text, "{value}");
         }
     }
 }

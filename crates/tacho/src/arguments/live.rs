@@ -26,9 +26,9 @@ pub(crate) struct LiveArguments {
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     pub(crate) counter_files: Vec<PathBuf>,
     /// Time from one sample to the next (-si): seconds, of which there may be a fraction (0.1), mm:ss or hh:mm:ss. Sample k is taken at the start plus
-    /// k intervals; delays do not add up.
-    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", allow_negative_numbers = true, value_parser = parse_interval)]
-    pub(crate) interval: Duration,
+    /// k intervals; delays do not add up. [default: 1]
+    #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
+    interval: Option<Duration>,
     /// End after so many samples (-sc). Default: until Ctrl-C.
     #[arg(long, visible_alias = "sc", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) samples: Option<u64>,
@@ -40,7 +40,20 @@ pub(crate) struct LiveArguments {
     _config: Option<PathBuf>,
 }
 
+/// From one sample to the next where nothing else is asked for.
+const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+
 impl LiveArguments {
+    /// From one sample to the next.
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval_or(None)
+    }
+
+    /// From one sample to the next, where a saved view may say it too.
+    pub(crate) fn interval_or(&self, of_view: Option<Duration>) -> Duration {
+        self.interval.or(of_view).unwrap_or(USUAL_INTERVAL)
+    }
+
     /// Refuses the name of another machine.
     pub(crate) fn check_machine(&self, registry: &Registry) -> Result<(), Failure> {
         self.machine.as_deref().map_or(Ok(()), |machine| live::check_machine(registry, machine))

@@ -17,6 +17,9 @@ use super::{LiveArguments, parse_interval};
 pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
+    /// Record the counters of a saved view too (docs/views.md), at its interval unless -si says another one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) view: Option<PathBuf>,
     /// The log to write. It is never overwritten without -y.
     #[arg(short, long, value_name = "LOG")]
     pub(crate) output: PathBuf,

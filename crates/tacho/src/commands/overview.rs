@@ -1,4 +1,4 @@
-//! `tacho` without a command: what the machine does now, in one table.
+//! `tacho` without a command: what the machine does now, watched on a terminal, else in one table.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -8,6 +8,7 @@ use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 
+use super::monitor;
 use crate::failure::{Failure, say};
 use crate::live;
 use crate::table::{value, write_table};
@@ -16,6 +17,9 @@ use crate::table::{value, write_table};
 const SAMPLES: u64 = 5;
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
+    if monitor::has_terminal() {
+        return monitor::run_default();
+    }
     let registry = live::this_machine()?;
     let paths = live::default_counters(&registry)?;
     let stop = Stop::default();
@@ -28,8 +32,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     };
     let mut live = live::open(&registry, &paths, options)?;
     live::stop_on_signals(&stop)?;
-    let is_watched = io::stdout().is_terminal() && io::stderr().is_terminal();
-    if is_watched {
+    // Somebody who waits at the terminal, but has no keyboard there.
+    if io::stdout().is_terminal() && io::stderr().is_terminal() {
         say(format_args!(
             "taking {SAMPLES} samples, a second apart; 'tacho --help' shows what else there is"
         ));

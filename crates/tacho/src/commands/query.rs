@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     }
     let stop = Stop::default();
     let options = LiveOptions {
-        interval: arguments.live.interval,
+        interval: arguments.live.interval(),
         samples: arguments.live.samples,
         has_baseline: true,
         is_for_blg: shown == Shown::Blg,
@@ -110,7 +110,7 @@ fn sink(
     first: &Sample,
 ) -> Result<(Box<dyn Sink>, LateInstances), Failure> {
     if let (Shown::Blg, Some(path)) = (shown, output) {
-        let mut options = RecordOptions::new(path, arguments.live.interval);
+        let mut options = RecordOptions::new(path, arguments.live.interval());
         options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
         options.zone = live.zone.clone();
         options.performance_frequency = FREQUENCY;

@@ -14,6 +14,7 @@ use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
 use tachograph_logs::Format;
+use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
@@ -23,13 +24,18 @@ use crate::table::counted;
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
-    let mut log = plan::of(arguments)?;
+    let view = match &arguments.view {
+        Some(file) => View::open(file).map_err(Failure::usage)?,
+        None => View::default(),
+    };
+    let interval = arguments.live.interval_or(view.interval);
+    let mut log = plan::of(arguments, interval)?;
     let registry = live::this_machine()?;
     arguments.live.check_machine(&registry)?;
-    let paths = paths(&registry, arguments)?;
+    let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
     let options = LiveOptions {
-        interval: arguments.live.interval,
+        interval,
         samples: arguments.live.samples,
         duration: arguments.duration,
         is_for_blg: log.format == Format::Blg,
@@ -98,9 +104,12 @@ fn say_cut(recorder: &Recorder) {
     }
 }
 
-/// The paths that are asked for, or the default counters, which are named then.
-fn paths(registry: &Registry, arguments: &RecordArguments) -> Result<Vec<PathPattern>, Failure> {
+/// The paths that are asked for, by themselves and by a view, or the default counters, which are named then.
+fn paths(registry: &Registry, arguments: &RecordArguments, view: &View) -> Result<Vec<PathPattern>, Failure> {
     let mut paths = arguments.live.patterns(registry)?;
+    for chosen in &view.counters {
+        paths.push(live::here(registry, chosen.path.clone())?);
+    }
     if paths.is_empty() {
         paths = live::default_counters(registry)?;
         let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();

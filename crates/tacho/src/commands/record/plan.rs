@@ -19,7 +19,7 @@ struct Files {
 }
 
 /// Puts the arguments together, and refuses what contradicts itself.
-pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> {
+pub(super) fn of(arguments: &RecordArguments, interval: Duration) -> Result<RecordOptions, Failure> {
     check_append(arguments.append, arguments.yes)?;
     let output = &arguments.output;
     if output.as_os_str() == "-" {
@@ -30,7 +30,7 @@ pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> 
     if output.file_name().is_none() {
         return Err(Failure::usage(format!("{}: this is a folder", output.display())));
     }
-    let files = files_of(arguments)?;
+    let files = files_of(arguments, interval)?;
     let has_segments = files.segment_time.is_some() || files.at_max == AtMax::NewSegment;
     let suffix = match arguments.suffix {
         Some(SuffixForm::Nnnnnn) => Suffix::Number,
@@ -46,7 +46,7 @@ pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> 
             format.name()
         )));
     }
-    let mut options = RecordOptions::new(output, arguments.live.interval);
+    let mut options = RecordOptions::new(output, interval);
     options.suffix = suffix;
     options.format = format;
     options.existing = existing;
@@ -58,7 +58,7 @@ pub(super) fn of(arguments: &RecordArguments) -> Result<RecordOptions, Failure> 
     Ok(options)
 }
 
-fn files_of(arguments: &RecordArguments) -> Result<Files, Failure> {
+fn files_of(arguments: &RecordArguments, interval: Duration) -> Result<Files, Failure> {
     let max_bytes = arguments.max_size.map(|mb| mb << 20);
     let is_circular = arguments.circular || arguments.format == Some(RecordFormat::Bincirc);
     let refused = |why: &str| Err(Failure::usage(why));
@@ -75,7 +75,7 @@ fn files_of(arguments: &RecordArguments) -> Result<Files, Failure> {
             return refused("-segment SIZE and -max are both the size of a file: give one of them");
         }
         Some(Some(SegmentLimit::Bytes(bytes))) => (None, Some(bytes), AtMax::NewSegment),
-        Some(Some(SegmentLimit::Time(time))) if time < arguments.live.interval => {
+        Some(Some(SegmentLimit::Time(time))) if time < interval => {
             return refused("-segment: a file cannot be shorter than the interval (-si)");
         }
         Some(Some(SegmentLimit::Time(time))) => (Some(time), max_bytes, AtMax::NewSegment),

@@ -1,0 +1,169 @@
+//! Numbers as people read them.
+
+use std::borrow::Cow;
+
+use tachograph_counters::CounterType;
+
+/// What stands for a value that there is none of. It is not zero.
+pub const NONE: &str = "---";
+
+/// A number as tables of the command line have it: digits in groups, three decimals, more where the number is small, none
+/// where it is whole.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    if magnitude < MOST_GROUPED && value.fract() == 0.0 {
+        return grouped(&format!("{value:.0}"));
+    }
+    if (1.0..MOST_GROUPED).contains(&magnitude) {
+        return grouped(&format!("{value:.3}"));
+    }
+    if (LEAST_DECIMAL..1.0).contains(&magnitude) {
+        let text = small(value, magnitude);
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    format!("{value:.3e}")
+}
+
+/// Larger numbers are written with an exponent.
+const MOST_GROUPED: f64 = 1e15;
+/// Smaller ones too.
+const LEAST_DECIMAL: f64 = 1e-6;
+
+/// Three digits that say something.
+fn small(value: f64, magnitude: f64) -> String {
+    let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A number as a legend and a value bar have it: always three decimals, digits in groups, so that numbers stand under each
+/// other; more decimals where three would say 0.
+pub fn three_decimals(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0.000".to_owned();
+    }
+    if !(LEAST_DECIMAL..MOST_GROUPED).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    if magnitude < 0.0005 { small(value, magnitude) } else { grouped(&format!("{value:.3}")) }
+}
+
+/// A value of a counter in a legend: [`NONE`] where there is none, hexadecimal where the counter is.
+pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
+    match value {
+        None => NONE.to_owned(),
+        Some(value) => hexadecimal(counter_type, value).unwrap_or_else(|| three_decimals(value)),
+    }
+}
+
+/// A value of a counter in a table: `-` where there is none, hexadecimal where the counter is.
+pub fn value(counter_type: CounterType, value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) => hexadecimal(counter_type, value).unwrap_or_else(|| number(value)),
+    }
+}
+
+fn hexadecimal(counter_type: CounterType, value: f64) -> Option<String> {
+    (counter_type.is_hexadecimal() && value.fract() == 0.0).then(|| format!("{:#x}", value as i64))
+}
+
+/// Puts commas between groups of three digits before the point.
+pub fn grouped(digits: &str) -> String {
+    let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
+    let mut text = sign.to_owned();
+    for (number, digit) in whole.chars().enumerate() {
+        if number > 0 && (whole.len() - number).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+/// A length of time in units of 100 ns as a value bar has it: `m:ss`, `h:mm:ss` from an hour on, cut off, not rounded.
+pub fn duration(units: i64) -> String {
+    let seconds = units.max(0) / 10_000_000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// A text with its control characters written out (`\u{1b}`): names in a log are from anywhere, and a terminal would do
+/// what they say.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if character.is_control() {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_tables() {
+        for (value, text) in [
+            (0.0, "0"),
+            (53.90787244, "53.908"),
+            (5309.188746893078, "5,309.189"),
+            (-1234567.0, "-1,234,567"),
+            (113057792.0, "113,057,792"),
+            (0.15, "0.15"),
+            (0.008170940934075234, "0.00817"),
+            (9.2e18, "9.200e18"),
+            (1.5e-9, "1.500e-9"),
+            (999.9999, "1,000.000"),
+            (0.99996, "1"),
+        ] {
+            assert_eq!(number(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_legends() {
+        for (value, text) in [
+            (0.0, "0.000"),
+            (53.90787244, "53.908"),
+            (-1234567.0, "-1,234,567.000"),
+            (0.0005, "0.001"),
+            (0.000123, "0.000123"),
+            (1e15, "1.000e15"),
+            (1.5e-9, "1.500e-9"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(three_decimals(value), text, "{value}");
+        }
+        assert_eq!(figure(CounterType::RAWCOUNT, None), "---");
+        assert_eq!(figure(CounterType::RAWCOUNT_HEX, Some(255.0)), "0xff");
+    }
+
+    #[test]
+    fn durations_are_cut_off() {
+        for (units, text) in [
+            (5_999_960_000, "9:59"),
+            (0, "0:00"),
+            (-5, "0:00"),
+            (36_000_000_000, "1:00:00"),
+            (864_000_000_000, "24:00:00"),
+        ] {
+            assert_eq!(duration(units), text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Columns of a legend, and the order that they give.
+
+use std::cmp::Ordering;
+
+use tachograph_counters::wildcard::fold_case;
+
+use super::LegendItem;
+use crate::reduced::Reduced;
+
+/// A column of a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LegendColumn {
+    /// Whether it is on the chart.
+    Show,
+    /// Its colour and line.
+    Colour,
+    /// The factor on the chart.
+    Scale,
+    /// The average over what is visible, by the counter's formula.
+    Average,
+    /// The last value.
+    Last,
+    /// The smallest value.
+    Minimum,
+    /// The largest value.
+    Maximum,
+    /// The counter's name.
+    Counter,
+    /// The instance's name, without its parent.
+    Instance,
+    /// The parent's name.
+    Parent,
+    /// The counter set's name.
+    Set,
+    /// The machine's name.
+    Computer,
+}
+
+impl LegendColumn {
+    /// All, from left to right.
+    pub const ALL: [Self; 12] = [
+        Self::Show,
+        Self::Colour,
+        Self::Scale,
+        Self::Average,
+        Self::Last,
+        Self::Minimum,
+        Self::Maximum,
+        Self::Counter,
+        Self::Instance,
+        Self::Parent,
+        Self::Set,
+        Self::Computer,
+    ];
+
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Show => "Show",
+            Self::Colour => "Color",
+            Self::Scale => "Scale",
+            Self::Average => "Average",
+            Self::Last => "Last",
+            Self::Minimum => "Minimum",
+            Self::Maximum => "Maximum",
+            Self::Counter => "Counter",
+            Self::Instance => "Instance",
+            Self::Parent => "Parent",
+            Self::Set => "Set",
+            Self::Computer => "Computer",
+        }
+    }
+
+    /// Whether it holds numbers, which people want to see from the largest down.
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Scale | Self::Average | Self::Last | Self::Minimum | Self::Maximum)
+    }
+
+    /// What an item has in it, where that is a name; `None` for none.
+    pub fn name(self, item: &LegendItem) -> Option<&str> {
+        let info = item.info()?;
+        match self {
+            Self::Counter => Some(&info.counter.name),
+            Self::Instance => info.instance_name(),
+            Self::Parent => info.parent(),
+            Self::Set => Some(&info.set.name),
+            Self::Computer => info.machine.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What an item has in it, where that is a number; `None` for none.
+    pub fn number(self, item: &LegendItem, reduced: &Reduced) -> Option<f64> {
+        let summary = || item.series(reduced).map(|series| &series.summary);
+        match self {
+            Self::Show => Some(f64::from(u8::from(!item.is_shown()))),
+            Self::Colour => Some(item.style().0 as f64),
+            Self::Scale => Some(f64::from(item.exponent())),
+            Self::Average => summary()?.average,
+            Self::Last => summary()?.last,
+            Self::Minimum => summary()?.minimum,
+            Self::Maximum => summary()?.maximum,
+            _ => None,
+        }
+    }
+}
+
+/// By which column a legend is sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortOrder {
+    /// The column.
+    pub column: LegendColumn,
+    /// Whether from the largest down.
+    pub is_descending: bool,
+}
+
+impl SortOrder {
+    /// The order that people want to see first: numbers from the largest down, names from A on.
+    pub fn of_column(column: LegendColumn) -> Self {
+        Self { column, is_descending: column.is_number() }
+    }
+
+    /// The other way round.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { is_descending: !self.is_descending, ..self }
+    }
+
+    /// Sorts; items without a value in the column come last in both directions, equal ones stay as they were.
+    pub(super) fn sort(self, items: &mut [&LegendItem], reduced: &Reduced) {
+        let direct = |order: Ordering| if self.is_descending { order.reverse() } else { order };
+        let is_name = matches!(
+            self.column,
+            LegendColumn::Counter
+                | LegendColumn::Instance
+                | LegendColumn::Parent
+                | LegendColumn::Set
+                | LegendColumn::Computer
+        );
+        if is_name {
+            let mut keyed: Vec<_> =
+                items.iter().map(|item| (self.column.name(item).map(fold_case), *item)).collect();
+            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| direct(natural(a, b))));
+            items.iter_mut().zip(keyed).for_each(|(place, (_, item))| *place = item);
+        } else {
+            let number = |item: &LegendItem| self.column.number(item, reduced);
+            items.sort_by(|a, b| none_last(&number(a), &number(b), |a, b| direct(a.total_cmp(b))));
+        }
+    }
+}
+
+fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => order(a, b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    }
+}
+
+/// The order of names in which `0,2` comes before `0,10`.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (digits_a, digits_b) = (digits(a), digits(b));
+        if digits_a > 0 && digits_b > 0 {
+            let (number_a, number_b) =
+                (a[..digits_a].trim_start_matches('0'), b[..digits_b].trim_start_matches('0'));
+            let order = number_a.len().cmp(&number_b.len()).then_with(|| number_a.cmp(number_b));
+            if order.is_ne() {
+                return order;
+            }
+            (a, b) = (&a[digits_a..], &b[digits_b..]);
+            continue;
+        }
+        let (mut rest_a, mut rest_b) = (a.chars(), b.chars());
+        match (rest_a.next(), rest_b.next()) {
+            (Some(one), Some(other)) if one == other => (a, b) = (rest_a.as_str(), rest_b.as_str()),
+            (one, other) => return one.cmp(&other),
+        }
+    }
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn numbers_in_names_count() {
+        let mut names = ["0,10", "_total", "0,2", "0,1", "a10b", "a9b", "a09b", "", "1"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["", "0,1", "0,2", "0,10", "1", "_total", "a9b", "a09b", "a10b"]);
+    }
+}

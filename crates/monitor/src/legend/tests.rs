@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
+use tachograph_counters::{CounterType, Summary};
+
+use super::*;
+use crate::series::SeriesId;
+use crate::span::Span;
+
+/// What a board gives: instances of a set with their average.
+fn reduced(instances: &[(u64, &str, f64)]) -> Reduced {
+    let mut counter = Counter::new("Rate", CounterType::RAWCOUNT, 1);
+    counter.default_scale = -1;
+    let set = Arc::new(CounterSet::new("WEB1", "Set", Extent::Table));
+    let series = instances.iter().map(|&(id, name, average)| {
+        let instance = Arc::new(Instance::new(None, name, 0));
+        let path = set.path(&instance, &counter);
+        let info = SeriesInfo {
+            id: SeriesId(id),
+            path,
+            machine: Some("WEB1".into()),
+            set: Arc::clone(&set),
+            counter: counter.clone(),
+            instance: Some(instance),
+        };
+        let summary = Summary {
+            average: Some(average),
+            minimum: Some(0.0),
+            maximum: Some(average * 2.0),
+            ..Summary::default()
+        };
+        ReducedSeries { info: Arc::new(info), summary, columns: Vec::new() }
+    });
+    Reduced { span: Span::new(FileTime(0), FileTime(10)), columns: 1, series: series.collect() }
+}
+
+fn path(text: &str) -> PathPattern {
+    PathPattern::parse(text).expect("a path")
+}
+
+fn names<'a>(items: impl IntoIterator<Item = &'a LegendItem>) -> Vec<String> {
+    let name = |item: &LegendItem| LegendColumn::Instance.name(item).unwrap_or("---").to_owned();
+    items.into_iter().map(name).collect()
+}
+
+#[test]
+fn wildcards_take_in_new_instances_and_let_go_of_old_ones() {
+    let mut legend = Legend::default();
+    assert!(legend.add(Chosen::new(path(r"\Set(*)\Rate"))));
+    assert!(!legend.add(Chosen::new(path(r"\set(*)\RATE"))), "it is there already");
+    assert_eq!(legend.without_items().count(), 1);
+    legend.take(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
+    assert_eq!(names(legend.items()), ["a", "b"]);
+    let (a, b) = (legend.items()[0].id(), legend.items()[1].id());
+    legend.set_shown(b, false);
+    legend.take(&reduced(&[(1, "a", 1.0), (3, "c", 3.0)]), false);
+    assert_eq!(names(legend.items()), ["a", "c"]);
+    assert_eq!(legend.items()[0].id(), a);
+    assert_eq!(legend.items()[1].style(), Style(1), "the colour is free again");
+    // It comes again under another number, and is as it was left.
+    legend.take(&reduced(&[(1, "a", 1.0), (9, "b", 2.0)]), false);
+    let again = &legend.items()[1];
+    assert_eq!((names([again]), again.is_shown(), again.style()), (vec!["b".to_owned()], false, Style(1)));
+    // Logs keep what a stretch does not have.
+    legend.take(&reduced(&[]), true);
+    assert_eq!(names(legend.items()), ["a", "b"]);
+    assert!(legend.items()[0].series(&reduced(&[])).is_none());
+}
+
+#[test]
+fn literal_paths_wait_for_their_instance() {
+    let mut legend = Legend::default();
+    let settings = Settings { style: Some(Style(5)), ..Settings::default() };
+    assert!(legend.add(Chosen { settings, ..Chosen::new(path(r"\Set(b)\Rate")) }));
+    legend.take(&reduced(&[]), false);
+    assert_eq!(names(legend.items()), ["---"]);
+    assert_eq!(legend.path_of(&legend.items()[0]), r"\Set(b)\Rate");
+    legend.take(&reduced(&[(1, "b", 1.0)]), false);
+    assert_eq!((names(legend.items()), legend.items()[0].style()), (vec!["b".to_owned()], Style(5)));
+    assert!(!legend.add(Chosen::new(path(r"\\web1\Set(b)\Rate"))), "it is on the legend already");
+    legend.take(&reduced(&[]), false);
+    assert_eq!(names(legend.items()), ["b"]);
+}
+
+#[test]
+fn what_is_removed_of_a_wildcard_stays_away() {
+    let all = reduced(&[(1, "a", 1.0), (2, "b", 2.0)]);
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\Set(*)\*")));
+    legend.take(&all, false);
+    assert!(!legend.remove(legend.items()[0].id()));
+    legend.take(&all, false);
+    assert_eq!(names(legend.items()), ["b"]);
+    assert_eq!(legend.chosen(false)[0].except, [r"\Set(a)\Rate"]);
+    // Chosen by itself it is there again.
+    assert!(legend.add(Chosen::new(path(r"\Set(a)\Rate"))));
+    legend.take(&all, false);
+    assert_eq!(names(legend.sorted(&all)), ["b", "a"]);
+    assert!(!legend.remove(legend.items()[0].id()));
+    assert!(legend.remove(legend.items()[0].id()), "nothing is left of the path");
+    assert!(legend.is_empty());
+}
+
+#[test]
+fn sorted_by_any_column() {
+    let all = reduced(&[(1, "a10", 1.0), (2, "a9", 3.0), (3, "b", 2.0)]);
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\Set(*)\Rate")));
+    legend.add(Chosen::new(path(r"\Other(x)\Rate")));
+    legend.take(&all, false);
+    legend.set_shown(legend.items()[1].id(), true);
+    let mut orders = BTreeMap::new();
+    for column in LegendColumn::ALL {
+        legend.set_order(Some(SortOrder::of_column(column)));
+        let down = names(legend.sorted(&all));
+        legend.set_order(Some(SortOrder::of_column(column).reversed()));
+        let up = names(legend.sorted(&all));
+        assert_eq!((down.len(), up.len()), (4, 4));
+        orders.insert(column.title(), (down, up));
+    }
+    let of = |title: &str| (orders[title].0.join(" "), orders[title].1.join(" "));
+    assert_eq!(of("Average"), ("a9 b a10 ---".to_owned(), "a10 b a9 ---".to_owned()));
+    assert_eq!(of("Instance"), ("a9 a10 b ---".to_owned(), "b a10 a9 ---".to_owned()));
+}
+
+#[test]
+fn scales_fit_what_is_visible() {
+    let all = reduced(&[(1, "a", 20.0), (2, "b", 0.02), (3, "c", 0.0)]);
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\Set(*)\Rate")));
+    legend.take(&all, false);
+    assert_eq!(legend.items()[0].exponent(), -1, "the counter's own");
+    legend.fit(&[], &all);
+    let exponents: Vec<_> = legend.items().iter().map(LegendItem::exponent).collect();
+    assert_eq!(exponents, [0, 3, -1]);
+    legend.move_scale(legend.items()[1].id(), -1);
+    assert_eq!(legend.items()[1].scale(), Scale::Exponent(2));
+}
+
+#[test]
+fn a_view_tells_what_was_changed() {
+    let all = reduced(&[(1, "a", 20.0), (2, "b", 0.02)]);
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\Set(*)\Rate")));
+    legend.take(&all, false);
+    legend.set_highlighted(legend.items()[1].id(), true);
+    let chosen = legend.chosen(false);
+    let told: Vec<_> =
+        chosen.iter().map(|chosen| (chosen.path.to_string(), chosen.settings.is_highlighted)).collect();
+    assert_eq!(told, [(r"\Set(b)\Rate".to_owned(), true), (r"\Set(*)\Rate".to_owned(), false)]);
+    let mut again = Legend::default();
+    for chosen in chosen {
+        assert!(again.add(chosen));
+    }
+    again.take(&all, false);
+    let mut shown: Vec<_> =
+        again.items().iter().map(|item| (names([item]), item.style(), item.is_highlighted())).collect();
+    shown.sort();
+    assert_eq!(shown, [(vec!["a".to_owned()], Style(0), false), (vec!["b".to_owned()], Style(1), true)]);
+    assert_eq!(legend.chosen(true)[0].path.to_string(), r"\\WEB1\Set(b)\Rate");
+}

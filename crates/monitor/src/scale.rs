@@ -1,0 +1,130 @@
+//! Factors by which a chart multiplies values, so that counters of different sizes fit on one axis.
+
+use std::fmt;
+
+/// The least exponent of ten.
+pub const MIN_EXPONENT: i32 = -9;
+/// The greatest.
+pub const MAX_EXPONENT: i32 = 9;
+
+/// The top of a chart's axis; its bottom is 0.
+pub const AXIS_TOP: f64 = 100.0;
+
+/// A power of ten by which values are multiplied on a chart, and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Scale {
+    /// The counter's own ([`Counter::default_scale`](tachograph_counters::set::Counter::default_scale)).
+    #[default]
+    Default,
+    /// This exponent of ten.
+    Exponent(i32),
+}
+
+impl Scale {
+    /// An exponent of ten, brought into the range of [`MIN_EXPONENT`] to [`MAX_EXPONENT`].
+    pub fn of_exponent(exponent: i32) -> Self {
+        Self::Exponent(exponent.clamp(MIN_EXPONENT, MAX_EXPONENT))
+    }
+
+    /// The scale to fit: the largest power of ten by which the values, of which this is the one farthest from 0, stay
+    /// within [`AXIS_TOP`]; the default where there is no value, or nothing but 0.
+    pub fn to_fit(farthest: Option<f64>) -> Self {
+        let Some(farthest) = farthest.map(f64::abs).filter(|value| value.is_finite() && *value > 0.0) else {
+            return Self::Default;
+        };
+        // The logarithm of 1000 may be a little off: the neighbours decide.
+        let near = (AXIS_TOP / farthest).log10().floor() as i32;
+        // AXIS_TOP is 10 to the power of 2. Held against the value itself, which no product has made inexact.
+        let fits = |exponent: &i32| farthest <= power_of_ten(2 - exponent);
+        Self::of_exponent((near.saturating_sub(1)..=near.saturating_add(1)).rev().find(fits).unwrap_or(near))
+    }
+
+    /// The exponent, for a counter with this default.
+    pub fn exponent(self, default_scale: i32) -> i32 {
+        match self {
+            Self::Default => default_scale.clamp(MIN_EXPONENT, MAX_EXPONENT),
+            Self::Exponent(exponent) => exponent,
+        }
+    }
+
+    /// The factor, for a counter with this default.
+    pub fn factor(self, default_scale: i32) -> f64 {
+        power_of_ten(self.exponent(default_scale))
+    }
+
+    /// One more (`by` = 1) or less (-1) power of ten, for a counter with this default.
+    #[must_use]
+    pub fn moved(self, by: i32, default_scale: i32) -> Self {
+        Self::of_exponent(self.exponent(default_scale).saturating_add(by))
+    }
+}
+
+/// The number nearest to a power of ten, which repeated multiplication does not give.
+fn power_of_ten(exponent: i32) -> f64 {
+    format!("1e{exponent}").parse().unwrap_or(f64::NAN)
+}
+
+/// The factor of an exponent as a legend has it: `0.001`, `1.0`, `1000.0`.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor(pub i32);
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.0 {
+            -3..=3 => format!("{:.*}", self.0.min(-1).unsigned_abs() as usize, power_of_ten(self.0)),
+            exponent => format!("1e{exponent}"),
+        };
+        f.pad_integral(true, "", &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_power_of_ten_that_fits() {
+        for (farthest, exponent) in [
+            (100.0, 0),
+            (100.000001, -1),
+            (10.0, 1),
+            (9.99, 1),
+            (0.001, 5),
+            (1000.0, -1),
+            (1e6, -4),
+            (4_123_456_789.0, -8),
+            (-250.0, -1),
+            (1e300, MIN_EXPONENT),
+            (1e-300, MAX_EXPONENT),
+        ] {
+            assert_eq!(Scale::to_fit(Some(farthest)), Scale::Exponent(exponent), "{farthest}");
+        }
+        for nothing in [None, Some(0.0), Some(f64::NAN), Some(f64::INFINITY)] {
+            assert_eq!(Scale::to_fit(nothing), Scale::Default);
+        }
+    }
+
+    #[test]
+    fn every_power_of_ten_is_its_own_fit() {
+        for exponent in -6..=10 {
+            let Scale::Exponent(fit) = Scale::to_fit(Some(10f64.powi(exponent))) else { panic!("a fit") };
+            assert_eq!(fit, 2 - exponent);
+        }
+    }
+
+    #[test]
+    fn moving_stays_in_range() {
+        assert_eq!(Scale::Default.moved(1, -3), Scale::Exponent(-2));
+        assert_eq!(Scale::Exponent(9).moved(1, 0), Scale::Exponent(9));
+        assert_eq!(Scale::Default.exponent(-40), -9);
+    }
+
+    #[test]
+    fn factors_in_a_legend() {
+        let text = |exponent| format!("{:>6}", Factor(exponent));
+        assert_eq!(
+            [-9, -4, -3, -1, 0, 2, 3, 4, 9].map(text),
+            ["  1e-9", "  1e-4", " 0.001", "   0.1", "   1.0", " 100.0", "1000.0", "   1e4", "   1e9"]
+        );
+    }
+}

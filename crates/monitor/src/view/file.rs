@@ -1,0 +1,252 @@
+//! The file of a view as TOML has it.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tachograph_counters::civil::{Moment, TimeArgument};
+use tachograph_counters::path::PathPattern;
+use toml::Spanned;
+
+use super::{View, ViewError, ViewKind};
+use crate::legend::{Chosen, Settings};
+use crate::live::{MAX_POINTS, MIN_POINTS};
+use crate::palette::{STYLES, Style};
+use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
+
+/// The only version that there is.
+const VERSION: i64 = 1;
+
+/// The shortest and the longest interval, in seconds: what the command line takes.
+const INTERVALS: std::ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadView {
+    version: Spanned<i64>,
+    interval: Option<Spanned<f64>>,
+    points: Option<Spanned<i64>>,
+    view: Option<Spanned<String>>,
+    range: Option<ReadRange>,
+    #[serde(default)]
+    counter: Vec<ReadCounter>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadRange {
+    begin: Option<Spanned<String>>,
+    end: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadCounter {
+    path: Spanned<String>,
+    colour: Option<Spanned<i64>>,
+    scale: Option<Spanned<i64>>,
+    #[serde(default = "yes")]
+    shown: bool,
+    #[serde(default)]
+    highlighted: bool,
+    #[serde(default)]
+    except: Vec<Spanned<String>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A text, in which lines are counted.
+struct Lines<'a>(&'a str);
+
+impl Lines<'_> {
+    fn line_of(&self, place: Range<usize>) -> usize {
+        let before = self.0.as_bytes().get(..place.start).unwrap_or_default();
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn wrong(&self, place: Range<usize>, what: impl std::fmt::Display) -> ViewError {
+        ViewError::new(Some(self.line_of(place)), what)
+    }
+
+    /// A whole number in a range, where there is one.
+    fn whole(
+        &self,
+        name: &str,
+        number: &Option<Spanned<i64>>,
+        range: Range<i64>,
+    ) -> Result<Option<i64>, ViewError> {
+        let Some(number) = number else { return Ok(None) };
+        if range.contains(number.get_ref()) {
+            return Ok(Some(*number.get_ref()));
+        }
+        let (least, most) = (range.start, range.end - 1);
+        Err(self.wrong(
+            number.span(),
+            format_args!("{name} is {}: a whole number from {least} to {most}", number.get_ref()),
+        ))
+    }
+
+    fn path(&self, text: &Spanned<String>) -> Result<PathPattern, ViewError> {
+        PathPattern::parse(text.get_ref()).map_err(|error| {
+            self.wrong(text.span(), format_args!("'{}' is no counter path: {error}", text.get_ref()))
+        })
+    }
+
+    fn time(&self, text: &Option<Spanned<String>>) -> Result<Option<TimeArgument>, ViewError> {
+        let Some(text) = text else { return Ok(None) };
+        let read = TimeArgument::parse(text.get_ref());
+        read.map(Some).map_err(|error| self.wrong(text.span(), error))
+    }
+
+    fn counter(&self, read: ReadCounter) -> Result<Chosen, ViewError> {
+        let path = self.path(&read.path)?;
+        let colour = self.whole("colour", &read.colour, 1..STYLES as i64 + 1)?;
+        let exponents = i64::from(MIN_EXPONENT)..i64::from(MAX_EXPONENT) + 1;
+        let scale = self.whole("scale", &read.scale, exponents)?;
+        for path in &read.except {
+            self.path(path)?;
+        }
+        let settings = Settings {
+            style: colour.map(|colour| Style(colour as usize - 1)),
+            scale: scale.map_or(Scale::Default, |exponent| Scale::Exponent(exponent as i32)),
+            is_shown: read.shown,
+            is_highlighted: read.highlighted,
+        };
+        Ok(Chosen { path, settings, except: read.except.into_iter().map(Spanned::into_inner).collect() })
+    }
+}
+
+pub(super) fn parse(text: &str) -> Result<View, ViewError> {
+    let lines = Lines(text);
+    let read: ReadView = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|place| lines.line_of(place));
+        // The parser's own message shows the line again in lines of its own.
+        ViewError::new(line, error.message().lines().next().unwrap_or("no TOML"))
+    })?;
+    if *read.version.get_ref() != VERSION {
+        let what = format_args!(
+            "version {} is not known: this program knows {VERSION}; a newer one wrote the file",
+            read.version.get_ref()
+        );
+        return Err(lines.wrong(read.version.span(), what));
+    }
+    let interval = match &read.interval {
+        Some(seconds) if !INTERVALS.contains(seconds.get_ref()) => {
+            let what = format_args!("interval is {}: seconds from 0.001 to a year", seconds.get_ref());
+            return Err(lines.wrong(seconds.span(), what));
+        }
+        seconds => seconds.as_ref().map(|seconds| Duration::from_secs_f64(*seconds.get_ref())),
+    };
+    let points = lines.whole("points", &read.points, MIN_POINTS as i64..MAX_POINTS as i64 + 1)?;
+    let kind = match &read.view {
+        None => ViewKind::default(),
+        Some(name) => {
+            let found = ViewKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
+            found.ok_or_else(|| {
+                let what = format_args!("view is '{}': line, histogram or report", name.get_ref());
+                lines.wrong(name.span(), what)
+            })?
+        }
+    };
+    let (begin, end) = match &read.range {
+        None => (None, None),
+        Some(range) => (lines.time(&range.begin)?, lines.time(&range.end)?),
+    };
+    let counters = read.counter.into_iter().map(|counter| lines.counter(counter));
+    Ok(View {
+        interval,
+        points: points.map(|points| points as usize),
+        kind,
+        counters: counters.collect::<Result<_, _>>()?,
+        begin,
+        end,
+    })
+}
+
+#[derive(Serialize)]
+struct WrittenView<'a> {
+    version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<usize>,
+    view: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<WrittenRange>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counter: Vec<WrittenCounter<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenRange {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WrittenCounter<'a> {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    colour: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<i32>,
+    #[serde(skip_serializing_if = "is_true")]
+    shown: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    highlighted: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    except: &'a [String],
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl<'a> WrittenCounter<'a> {
+    fn of(chosen: &'a Chosen) -> Self {
+        let Settings { style, scale, is_shown, is_highlighted } = chosen.settings;
+        Self {
+            path: chosen.path.to_string(),
+            colour: style.map(|style| style.0 % STYLES + 1),
+            scale: match scale {
+                Scale::Default => None,
+                Scale::Exponent(exponent) => Some(exponent),
+            },
+            shown: is_shown,
+            highlighted: is_highlighted,
+            except: &chosen.except,
+        }
+    }
+}
+
+/// A time as it was given: with its offset where that is known.
+fn time_text(time: TimeArgument) -> String {
+    let text = |utc| Moment { utc, bias_minutes: 0 }.rfc3339();
+    match time {
+        TimeArgument::Utc(utc) => text(utc),
+        TimeArgument::Local(local) => text(local).trim_end_matches("+00:00").to_owned(),
+    }
+}
+
+pub(super) fn text_of(view: &View) -> String {
+    let has_range = view.begin.is_some() || view.end.is_some();
+    let written = WrittenView {
+        version: VERSION,
+        interval: view.interval.map(|interval| interval.as_secs_f64()),
+        points: view.points,
+        view: view.kind.name(),
+        range: has_range
+            .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
+        counter: view.counters.iter().map(WrittenCounter::of).collect(),
+    };
+    // Nothing in it has no form in TOML.
+    toml::to_string(&written).unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+use super::*;
+use crate::legend::Settings;
+use crate::palette::Style;
+use crate::scale::Scale;
+
+fn document() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/views.md");
+    std::fs::read_to_string(file).expect("docs/views.md")
+}
+
+/// The first example of a language in the document.
+fn example(language: &str) -> String {
+    let text = document();
+    let start = format!("```{language}\n");
+    let begin = text.find(&start).expect("an example") + start.len();
+    let length = text[begin..].find("```").expect("its end");
+    text[begin..begin + length].to_owned()
+}
+
+#[test]
+fn the_documented_example_is_a_view() {
+    let view = View::parse(&example("toml")).expect("a view");
+    assert_eq!((view.interval, view.points), (Some(Duration::from_millis(500)), Some(200)));
+    assert_eq!((view.kind, view.counters.len()), (ViewKind::Line, 3));
+    let settings =
+        Settings { style: Some(Style(0)), scale: Scale::Default, is_shown: true, is_highlighted: true };
+    assert_eq!(view.counters[0].settings, settings);
+    assert_eq!(view.counters[1].except, [r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"]);
+    assert_eq!(view.counters[2].settings.scale, Scale::Exponent(-7));
+    assert!(view.begin.is_some() && view.end.is_some());
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for text in [
+        example("toml"),
+        "version = 1\n".to_owned(),
+        "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
+        "version = 1\n[[counter]]\npath = '''\\S(it's \"x\")\\C'''\nshown = false\n".to_owned(),
+    ] {
+        let view = View::parse(&text).expect(&text);
+        let written = view.to_text();
+        assert_eq!(View::parse(&written).as_ref(), Ok(&view), "{written}");
+    }
+}
+
+#[test]
+fn every_error_has_its_line() {
+    for (text, error) in [
+        ("", "missing field `version`"),
+        ("version = 2", "line 1: version 2 is not known: this program knows 1; a newer one wrote the file"),
+        ("version = 1\nintervall = 2", "line 2: unknown field `intervall`"),
+        ("version = 1\n\ninterval = 0", "line 3: interval is 0: seconds from 0.001 to a year"),
+        ("version = 1\ninterval = nan", "line 2: interval is NaN: seconds from 0.001 to a year"),
+        ("version = 1\npoints = 1", "line 2: points is 1: a whole number from 2 to 1000"),
+        ("version = 1\nview = 'pie'", "line 2: view is 'pie': line, histogram or report"),
+        ("version = 1\n[range]\nbegin = 'noon'", "line 3: "),
+        ("version = 1\n[[counter]]\npath = 'Memory'", "line 3: 'Memory' is no counter path: "),
+        ("version = 1\n[[counter]]\ncolour = 1", "line 2: missing field `path`"),
+        (
+            "version = 1\n[[counter]]\npath = '\\S\\C'\ncolour = 33",
+            "line 4: colour is 33: a whole number from 1 to 32",
+        ),
+        (
+            "version = 1\n[[counter]]\npath = '\\S\\C'\nscale = 10",
+            "line 4: scale is 10: a whole number from -9 to 9",
+        ),
+        ("version = 1\n[[counter]]\npath = '\\S\\C'\nshown = 'no'", "line 4: invalid type"),
+        ("version = 1\n[[counter]]\npath = '\\S\\C'\nexcept = ['S']", "line 4: 'S' is no counter path"),
+        ("version = 1\n[[counter]\n", "line 2: "),
+        ("version = 1\nversion = 1", "line 2: duplicate key"),
+    ] {
+        let told = View::parse(text).expect_err(text).to_string();
+        assert!(told.starts_with(error) || told.ends_with(error), "{text:?}: {told}");
+    }
+}
+
+#[test]
+fn files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("view.toml");
+    let view = View::parse(&example("toml")).expect("a view");
+    view.save(&path, false).expect("saved");
+    assert_eq!(View::open(&path).as_ref(), Ok(&view));
+    let error = View::default().save(&path, false).expect_err("it is there");
+    assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+    View::default().save(&path, true).expect("overwritten");
+    assert_eq!(View::open(&path), Ok(View::default()));
+    std::fs::write(&path, b"version = 1\n# \xff").expect("written");
+    let error = View::open(&path).expect_err("no text");
+    assert_eq!(error.to_string(), format!("{}, line 2: not UTF-8", path.display()));
+    let missing = folder.path().join("none.toml");
+    assert!(
+        View::open(&missing)
+            .expect_err("no file")
+            .to_string()
+            .starts_with(&format!("{}: ", missing.display()))
+    );
+}

@@ -1,0 +1,270 @@
+//! What is asked: the tree of counters, and questions of one line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+use tachograph_counters::civil::TimeArgument;
+use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS};
+
+use super::{App, Existing, Overlay, Request};
+
+/// What a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PromptKind {
+    Record,
+    Save,
+    Interval,
+    Points,
+    Jump,
+    Overwrite(Existing),
+}
+
+/// A question with the answer that is being written.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    pub(crate) kind: PromptKind,
+    pub(crate) text: String,
+    /// What is wrong with the answer.
+    pub(crate) error: Option<String>,
+    /// Whether nothing was written yet: then what is written takes the place of what is proposed.
+    pub(crate) is_proposed: bool,
+}
+
+impl Prompt {
+    pub(super) fn new(kind: PromptKind, text: String) -> Self {
+        Self { kind, is_proposed: !text.is_empty(), text, error: None }
+    }
+
+    pub(super) fn overwrite(what: Existing) -> Self {
+        Self::new(PromptKind::Overwrite(what), String::new())
+    }
+
+    /// The question.
+    pub(crate) fn question(&self) -> String {
+        match &self.kind {
+            PromptKind::Record => "Record to (.blg, .csv or .tsv)".to_owned(),
+            PromptKind::Save => "Save the view to".to_owned(),
+            PromptKind::Interval => "Seconds from one sample to the next".to_owned(),
+            PromptKind::Points => format!("Points on the chart, {MIN_POINTS} to {MAX_POINTS}"),
+            PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
+            PromptKind::Overwrite(Existing::Recording(path) | Existing::View(path)) => {
+                format!("{} exists. Overwrite it? (y/n)", path.display())
+            }
+        }
+    }
+}
+
+/// Longer answers are a slip.
+const MOST_TEXT: usize = 4096;
+
+impl App {
+    pub(super) fn prompt_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
+        let Overlay::Prompt(prompt) = &mut self.overlay else { return };
+        prompt.error = None;
+        if let PromptKind::Overwrite(what) = prompt.kind.clone() {
+            self.overlay = Overlay::None;
+            if matches!(key.code, KeyCode::Char('y' | 'Y')) {
+                self.overwrite(what, requests);
+            }
+            return;
+        }
+        match key.code {
+            KeyCode::Esc => self.overlay = Overlay::None,
+            KeyCode::Enter => {
+                let Prompt { kind, text, .. } = prompt.clone();
+                match self.answer(&kind, text.trim(), requests) {
+                    Ok(()) => self.overlay = Overlay::None,
+                    Err(error) => {
+                        if let Overlay::Prompt(prompt) = &mut self.overlay {
+                            prompt.error = Some(error);
+                        }
+                    }
+                }
+            }
+            KeyCode::Backspace => {
+                prompt.text.pop();
+                prompt.is_proposed = false;
+            }
+            KeyCode::Left | KeyCode::Right | KeyCode::End => prompt.is_proposed = false,
+            KeyCode::Char(character) if !character.is_control() && prompt.text.len() < MOST_TEXT => {
+                if std::mem::take(&mut prompt.is_proposed) {
+                    prompt.text.clear();
+                }
+                prompt.text.push(character);
+            }
+            _ => {}
+        }
+    }
+
+    fn overwrite(&mut self, what: Existing, requests: &mut Vec<Request>) {
+        requests.push(match what {
+            Existing::Recording(path) => Request::Record { path, is_overwritten: true },
+            Existing::View(path) => Request::Save { path, is_overwritten: true, view: Box::new(self.view()) },
+        });
+    }
+
+    fn answer(&mut self, kind: &PromptKind, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
+        match kind {
+            PromptKind::Record | PromptKind::Save if text.is_empty() => {
+                return Err("a file needs a name".to_owned());
+            }
+            PromptKind::Record => {
+                requests.push(Request::Record { path: PathBuf::from(text), is_overwritten: false });
+            }
+            PromptKind::Save => {
+                let view = Box::new(self.view());
+                requests.push(Request::Save { path: PathBuf::from(text), is_overwritten: false, view });
+            }
+            PromptKind::Interval => {
+                let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
+                let seconds = seconds.ok_or("seconds from 0.001 to 86400, such as 0.5")?;
+                self.interval = Duration::from_secs_f64(seconds);
+                requests.push(Request::Interval(self.interval));
+                requests.push(Request::Figures);
+            }
+            PromptKind::Points => {
+                let points = text.parse().ok().filter(|points| (MIN_POINTS..=MAX_POINTS).contains(points));
+                let points =
+                    points.ok_or_else(|| format!("a whole number from {MIN_POINTS} to {MAX_POINTS}"))?;
+                self.set_points(points, requests);
+            }
+            PromptKind::Jump => self.jump(text, requests)?,
+            PromptKind::Overwrite(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Shows as much time as now around a moment, with the cursor there. A time of day alone is one of the day that is shown.
+    fn jump(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
+        let (Some(span), Some(whole)) = (self.span, self.whole) else { return Ok(()) };
+        let is_time_of_day =
+            text.contains(':') && text.bytes().all(|byte| byte.is_ascii_digit() || b":.".contains(&byte));
+        let argument = if is_time_of_day {
+            let day = self.moment(span.begin()).rfc3339();
+            TimeArgument::parse(&format!("{} {text}", day.get(..10).unwrap_or_default()))
+        } else {
+            TimeArgument::parse(text)
+        };
+        let argument = argument.map_err(|error| error.to_string())?;
+        let moment = self.facts.zone.argument_to_moment(argument).utc;
+        if !whole.contains(moment) {
+            let [first, last] = [whole.begin(), whole.end()].map(|end| self.moment(end).rfc3339());
+            let of = |text: &str| text.get(..19).unwrap_or_default().replace('T', " ");
+            return Err(format!("the log covers {} to {}", of(&first), of(&last)));
+        }
+        let middle = span.begin().saturating_add(span.length() / 2);
+        let share = moment.since(middle) as f64 / span.length() as f64;
+        self.show(span.moved(share), requests);
+        self.cursor = Some(moment);
+        Ok(())
+    }
+
+    pub(super) fn tree_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
+        let page = usize::from(self.areas.tree.height).max(2) as isize - 1;
+        let Overlay::Tree(tree) = &mut self.overlay else { return };
+        let mut asked = None;
+        if tree.is_searching {
+            match key.code {
+                KeyCode::Esc if tree.search.is_empty() => self.overlay = Overlay::None,
+                KeyCode::Esc => {
+                    tree.set_search(String::new());
+                    tree.is_searching = false;
+                }
+                KeyCode::Enter if tree.search.trim_start().starts_with('\\') => self.add_chosen(requests),
+                KeyCode::Enter | KeyCode::Down | KeyCode::Tab => tree.is_searching = false,
+                KeyCode::Backspace => {
+                    let mut search = std::mem::take(&mut tree.search);
+                    search.pop();
+                    tree.set_search(search);
+                }
+                KeyCode::Char(character) if tree.search.len() < MOST_TEXT => {
+                    let mut search = std::mem::take(&mut tree.search);
+                    search.push(character);
+                    tree.set_search(search);
+                }
+                _ => {}
+            }
+            return;
+        }
+        match key.code {
+            KeyCode::Esc | KeyCode::Char('q') => self.overlay = Overlay::None,
+            KeyCode::Char('/') => tree.is_searching = true,
+            KeyCode::Up | KeyCode::Char('k') => tree.select_by(-1),
+            KeyCode::Down | KeyCode::Char('j') => tree.select_by(1),
+            KeyCode::PageUp => tree.select_by(-page),
+            KeyCode::PageDown => tree.select_by(page),
+            KeyCode::Home => tree.select(0),
+            KeyCode::End => tree.select(usize::MAX),
+            KeyCode::Right | KeyCode::Char('l') => asked = tree.open(),
+            KeyCode::Left | KeyCode::Char('h') => tree.close(),
+            KeyCode::Char(' ' | 'x') => {
+                tree.toggle_mark();
+                tree.select_by(1);
+            }
+            KeyCode::Enter | KeyCode::Char('a') => return self.add_chosen(requests),
+            _ => {}
+        }
+        requests.extend(asked.map(Request::Instances));
+    }
+
+    fn add_chosen(&mut self, requests: &mut Vec<Request>) {
+        let Overlay::Tree(tree) = &self.overlay else { return };
+        let paths = match tree.chosen() {
+            Ok(paths) => paths,
+            Err(error) => return self.messages.answer(error, true),
+        };
+        if paths.is_empty() {
+            return;
+        }
+        self.overlay = Overlay::None;
+        let mut there = Vec::new();
+        let mut is_any_new = false;
+        for path in paths {
+            let text = path.to_string();
+            if self.legend.add(Chosen::new(path)) {
+                is_any_new = true;
+            } else {
+                there.push(text);
+            }
+        }
+        if let [first, ..] = there.as_slice() {
+            self.messages.answer(format!("{first} is on the legend already"), false);
+        }
+        if is_any_new {
+            self.paths_changed(requests);
+        }
+    }
+
+    pub(super) fn tree_mouse(&mut self, mouse: &MouseEvent, requests: &mut Vec<Request>) {
+        let area = self.areas.tree;
+        let Overlay::Tree(tree) = &mut self.overlay else { return };
+        match mouse.kind {
+            MouseEventKind::ScrollDown => tree.select_by(3),
+            MouseEventKind::ScrollUp => tree.select_by(-3),
+            MouseEventKind::Down(MouseButton::Left) => {
+                if !area.contains(Position { x: mouse.column, y: mouse.row }) {
+                    return;
+                }
+                let row = tree.top + usize::from(mouse.row - area.y);
+                tree.is_searching = false;
+                if row >= tree.rows().len() {
+                    return;
+                }
+                // A second click on what is selected does what the row is for.
+                let is_again = row == tree.selected();
+                tree.select(row);
+                let Some(node) = tree.node().cloned().filter(|_| is_again) else { return };
+                if !tree.can_open(&node) {
+                    tree.toggle_mark();
+                } else if tree.is_open(&node) {
+                    tree.close();
+                } else {
+                    requests.extend(tree.open().map(Request::Instances));
+                }
+            }
+            _ => self.is_changed = false,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The mouse.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+use tachograph_monitor::{LegendColumn, ViewKind};
+
+use super::time::Drag;
+use super::{App, Overlay, Request};
+
+/// Rows that a turn of the wheel moves.
+const WHEEL: isize = 3;
+
+impl App {
+    pub(super) fn mouse(&mut self, mouse: &MouseEvent, requests: &mut Vec<Request>) {
+        let at = Position { x: mouse.column, y: mouse.row };
+        match &mut self.overlay {
+            Overlay::None => {}
+            Overlay::Tree(_) => return self.tree_mouse(mouse, requests),
+            Overlay::Help(top) | Overlay::Messages(top) => {
+                match mouse.kind {
+                    MouseEventKind::ScrollDown => *top += 3,
+                    MouseEventKind::ScrollUp => *top = top.saturating_sub(3),
+                    MouseEventKind::Down(_) => self.overlay = Overlay::None,
+                    _ => self.is_changed = false,
+                }
+                return;
+            }
+            Overlay::Prompt(_) => return self.is_changed = false,
+        }
+        let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
+                if let Some(from) = self.time_at(at.x) {
+                    self.drag = Some(Drag { from, has_moved: false });
+                }
+            }
+            MouseEventKind::Down(MouseButton::Left) => self.click(at),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag_to(at.x),
+            MouseEventKind::Up(MouseButton::Left) => self.drop_at(at.x, requests),
+            MouseEventKind::ScrollDown if is_on_plot => self.wheel(2.0, at.x, requests),
+            MouseEventKind::ScrollUp if is_on_plot => self.wheel(0.5, at.x, requests),
+            MouseEventKind::ScrollDown => self.select_by(WHEEL),
+            MouseEventKind::ScrollUp => self.select_by(-WHEEL),
+            _ => self.is_changed = false,
+        }
+    }
+
+    fn wheel(&mut self, factor: f64, x: u16, requests: &mut Vec<Request>) {
+        if !self.facts.is_live {
+            let around = self.time_at(x);
+            self.zoom(factor, around, requests);
+        }
+    }
+
+    fn drag_to(&mut self, x: u16) {
+        let (Some(drag), Some(to)) = (self.drag, self.time_at(x)) else { return };
+        if to == drag.from && !drag.has_moved {
+            return;
+        }
+        self.drag = Some(Drag { has_moved: true, ..drag });
+        if !self.facts.is_live {
+            self.brush = (Some(drag.from), Some(to));
+        }
+        self.cursor = Some(to);
+    }
+
+    /// The button is let go: what was drawn is zoomed into; a click sets the cursor.
+    fn drop_at(&mut self, x: u16, requests: &mut Vec<Request>) {
+        self.drag_to(x);
+        let Some(drag) = self.drag.take() else { return };
+        if drag.has_moved && !self.facts.is_live {
+            self.zoom_into_brush(requests);
+        } else {
+            self.cursor = self.time_at(x);
+        }
+    }
+
+    fn click(&mut self, at: Position) {
+        let legend = self.areas.legend;
+        if !legend.contains(at) {
+            return;
+        }
+        let column = self.areas.headings.iter().find(|(_, range)| range.contains(&at.x)).map(|(it, _)| *it);
+        if at.y == legend.y {
+            if let Some(column) = column {
+                self.sort_by_column(column);
+            }
+            return;
+        }
+        let row = usize::from(at.y - legend.y - 1);
+        let Some(&id) = self.areas.rows.get(row) else { return };
+        self.selected = Some(id);
+        if column == Some(LegendColumn::Show)
+            && let Some(item) = self.legend.item(id)
+        {
+            let is_shown = item.is_shown();
+            self.legend.set_shown(id, !is_shown);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The stretch of time that is shown, and the place in it.
+
+use tachograph_counters::civil::FileTime;
+use tachograph_monitor::Span;
+
+use super::{App, Request};
+
+/// A stretch that the mouse is drawing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drag {
+    pub(super) from: FileTime,
+    pub(super) has_moved: bool,
+}
+
+/// More stretches than anybody goes back through.
+const MOST_HISTORY: usize = 100;
+
+impl App {
+    pub(super) fn freeze(&mut self, requests: &mut Vec<Request>) {
+        self.frozen = match self.frozen {
+            Some(_) => {
+                requests.push(Request::Figures);
+                None
+            }
+            None => self.times.back().copied(),
+        };
+    }
+
+    /// The next sample: one that was taken since, or else one that is taken now.
+    pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
+        let Some(frozen) = self.frozen else { return self.freeze(requests) };
+        let next = self.times.iter().find(|time| **time > frozen).copied();
+        if next.is_none() {
+            // It is given by the time that the sample will have.
+            self.frozen = None;
+            requests.push(Request::Collect);
+            return;
+        }
+        self.frozen = next;
+        requests.push(Request::Figures);
+    }
+
+    /// A sample was taken because of a step: the picture stays there.
+    pub fn note_stepped(&mut self) {
+        self.frozen = self.times.back().copied();
+    }
+
+    pub(super) fn step_back(&mut self, requests: &mut Vec<Request>) {
+        let Some(frozen) = self.frozen else { return self.freeze(requests) };
+        match self.times.iter().rev().find(|time| **time < frozen).copied() {
+            Some(before) => {
+                self.frozen = Some(before);
+                requests.push(Request::Figures);
+            }
+            None => self.messages.answer("this is the oldest sample that is kept", false),
+        }
+    }
+
+    /// Shows another stretch of logs.
+    pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
+        let (Some(whole), Some(now)) = (self.whole, self.span) else { return };
+        let span = span.within(&whole);
+        if span == now {
+            return;
+        }
+        if self.history.len() == MOST_HISTORY {
+            self.history.remove(0);
+        }
+        self.history.push(now);
+        self.span = Some(span);
+        self.cursor = self.cursor.filter(|cursor| span.contains(*cursor));
+        self.brush = (None, None);
+        requests.push(Request::Figures);
+    }
+
+    pub(super) fn zoom_back(&mut self, requests: &mut Vec<Request>) {
+        if let Some(before) = self.history.pop() {
+            self.span = Some(before);
+            requests.push(Request::Figures);
+        }
+    }
+
+    /// Zooms around a moment, or else around the cursor, or else the midst.
+    pub(super) fn zoom(&mut self, factor: f64, around: Option<FileTime>, requests: &mut Vec<Request>) {
+        let Some(span) = self.span else { return };
+        let share = around.or(self.cursor).map_or(0.5, |moment| share_of(&span, moment));
+        let zoomed = span.zoomed(factor, share);
+        // Nothing is to be seen between two ticks of a clock.
+        if factor < 1.0 && zoomed.length() < FileTime::PER_MILLISECOND {
+            return;
+        }
+        self.show(zoomed, requests);
+    }
+
+    pub(super) fn page_by(&mut self, share: f64, requests: &mut Vec<Request>) {
+        if let Some(span) = self.span {
+            self.show(span.moved(share), requests);
+        }
+    }
+
+    /// The stretch on the chart.
+    pub(crate) fn shown_span(&self) -> Option<Span> {
+        if self.reduced.columns > 0 { Some(self.reduced.span) } else { self.span }
+    }
+
+    pub(super) fn move_cursor(&mut self, columns: i64) {
+        let Some(span) = self.shown_span() else { return };
+        let count = self.reduced.columns.max(1);
+        let now = match self.cursor.and_then(|cursor| span.column_of(cursor, count)) {
+            Some(column) => column as i64 + columns,
+            None if columns > 0 => 0,
+            None => count as i64 - 1,
+        };
+        // A column in which nothing ends has nothing to tell: on to the next that has.
+        let has_any = |column: usize| {
+            self.reduced
+                .series
+                .iter()
+                .any(|series| series.columns.get(column).is_some_and(|column| column.values > 0))
+        };
+        let mut column = now.clamp(0, count as i64 - 1) as usize;
+        while !has_any(column) {
+            match column.checked_add_signed(columns.signum() as isize) {
+                Some(next) if next < count => column = next,
+                _ => break,
+            }
+        }
+        self.cursor = Some(self.time_in(column));
+    }
+
+    /// A moment in a column that stands for it.
+    fn time_in(&self, column: usize) -> FileTime {
+        let (span, count) = (self.reduced.span, self.reduced.columns);
+        let begin = span.column_begin(column, count);
+        let end = span.column_begin(column + 1, count);
+        begin.saturating_add(end.since(begin) / 2)
+    }
+
+    /// The moment at a column of characters of the plot.
+    pub(super) fn time_at(&self, x: u16) -> Option<FileTime> {
+        let (span, plot) = (self.shown_span()?, self.areas.plot);
+        let into = x.saturating_sub(plot.x).min(plot.width.saturating_sub(1));
+        Some(span.column_begin(usize::from(into), usize::from(plot.width)))
+    }
+
+    /// The column of characters that a moment stands in.
+    pub(crate) fn column_at(&self, moment: FileTime) -> Option<u16> {
+        let (span, plot) = (self.shown_span()?, self.areas.plot);
+        let column = span.column_of(moment, usize::from(plot.width))?;
+        Some(plot.x + column as u16)
+    }
+
+    pub(super) fn brush_at_cursor(&mut self, is_end: bool) {
+        let Some(cursor) = self.cursor else {
+            self.messages.answer("Left and Right move a cursor; [ and ] take the time under it", false);
+            return;
+        };
+        if is_end {
+            self.brush.1 = Some(cursor);
+        } else {
+            self.brush.0 = Some(cursor);
+        }
+        if self.brushed().is_some() {
+            self.messages.answer("Enter zooms into it, Esc forgets it", false);
+        }
+    }
+
+    /// The stretch between the two ends that were set.
+    pub(crate) fn brushed(&self) -> Option<Span> {
+        let (one, other) = (self.brush.0?, self.brush.1?);
+        Some(Span::new(one.min(other), one.max(other)))
+    }
+
+    pub(super) fn zoom_into_brush(&mut self, requests: &mut Vec<Request>) {
+        match self.brushed() {
+            Some(span) => {
+                // Whole columns: from where the first begins to where the last ends.
+                let now = self.shown_span().unwrap_or(span);
+                let count = self.reduced.columns.max(1);
+                let of = |moment| now.column_of(moment, count);
+                let begin = of(span.begin()).map_or(span.begin(), |column| now.column_begin(column, count));
+                let end = of(span.end()).map_or(span.end(), |column| now.column_begin(column + 1, count));
+                self.show(Span::new(begin, end), requests);
+            }
+            None => self.messages.answer("[ and ] choose a stretch of time", false),
+        }
+    }
+
+    pub(super) fn escape(&mut self, requests: &mut Vec<Request>) {
+        if self.reading.is_some() {
+            requests.push(Request::CancelReading);
+            return;
+        }
+        self.cursor = None;
+        self.brush = (None, None);
+        self.drag = None;
+    }
+}
+
+fn share_of(span: &Span, moment: FileTime) -> f64 {
+    moment.since(span.begin()) as f64 / span.length() as f64
+}

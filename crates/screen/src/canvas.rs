@@ -1,0 +1,168 @@
+//! Dots on a grid of characters: two by four to a character in Braille, one to a character in ASCII.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+/// A drawing in dots. Bands lie under lines; of lines that share a character the one drawn last gives it its colour.
+pub(crate) struct Canvas {
+    columns: usize,
+    rows: usize,
+    is_braille: bool,
+    lines: Vec<Cell>,
+    bands: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    /// Braille: its dots. ASCII: the character.
+    dots: u8,
+    style: Style,
+}
+
+/// Which bit a dot is, by its row and column in the character.
+const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+
+/// What dots are drawn with.
+#[derive(Clone, Copy)]
+pub(crate) struct Pen {
+    pub(crate) style: Style,
+    /// The character of lines in ASCII.
+    pub(crate) mark: u8,
+    pub(crate) is_band: bool,
+}
+
+impl Canvas {
+    /// An empty drawing that covers an area.
+    pub(crate) fn new(area: Rect, is_braille: bool) -> Self {
+        let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+        let empty = vec![Cell::default(); columns * rows];
+        Self { columns, rows, is_braille, lines: empty.clone(), bands: empty }
+    }
+
+    /// How many dots a line of characters has, for the kind of drawing.
+    pub(crate) fn dots_across(columns: usize, is_braille: bool) -> usize {
+        columns * if is_braille { 2 } else { 1 }
+    }
+
+    /// Dots from left to right.
+    pub(crate) fn width(&self) -> usize {
+        Self::dots_across(self.columns, self.is_braille)
+    }
+
+    /// Dots from top to bottom.
+    pub(crate) fn height(&self) -> usize {
+        self.rows * if self.is_braille { 4 } else { 1 }
+    }
+
+    /// Draws a dot; nothing happens outside.
+    pub(crate) fn dot(&mut self, x: usize, y: usize, pen: Pen) {
+        if x >= self.width() || y >= self.height() {
+            return;
+        }
+        let (column, row, bit) =
+            if self.is_braille { (x / 2, y / 4, BITS[y % 4][x % 2]) } else { (x, y, pen.mark) };
+        let layer = if pen.is_band { &mut self.bands } else { &mut self.lines };
+        let cell = &mut layer[row * self.columns + column];
+        cell.dots = if self.is_braille { cell.dots | bit } else { bit };
+        cell.style = pen.style;
+    }
+
+    /// Draws the dots of a column between two heights, both with it.
+    pub(crate) fn upright(&mut self, x: usize, one: usize, other: usize, pen: Pen) {
+        for y in one.min(other)..=one.max(other) {
+            self.dot(x, y, pen);
+        }
+    }
+
+    /// Draws a line from a dot to one at its right, where `is_drawn` says so of a column.
+    pub(crate) fn line(
+        &mut self,
+        from: (usize, usize),
+        to: (usize, usize),
+        pen: Pen,
+        is_drawn: impl Fn(usize) -> bool,
+    ) {
+        let across = to.0.saturating_sub(from.0).max(1);
+        let height_at = |step: usize| {
+            let by = (to.1 as f64 - from.1 as f64) * step as f64 / across as f64;
+            (from.1 as f64 + by).round().max(0.0) as usize
+        };
+        for step in 0..=to.0.saturating_sub(from.0) {
+            let x = from.0 + step;
+            if !is_drawn(x) {
+                continue;
+            }
+            // From the middle between the dot before and this one to the middle between this one and the next.
+            let y = height_at(step);
+            let before = if step == 0 { y } else { midst(height_at(step - 1), y) };
+            let after = if step == across { y } else { midst(height_at(step + 1), y) };
+            self.upright(x, before, after, pen);
+            self.dot(x, y, pen);
+        }
+        if to.0 == from.0 {
+            self.upright(from.0, from.1, to.1, pen);
+        }
+    }
+
+    /// Puts the drawing on the screen. `between` says how a character is changed in its column.
+    pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect) {
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                let place = row * self.columns + column;
+                let cell = if self.lines[place].dots != 0 { self.lines[place] } else { self.bands[place] };
+                if cell.dots == 0 {
+                    continue;
+                }
+                let code = if self.is_braille { 0x2800 + u32::from(cell.dots) } else { cell.dots.into() };
+                let position = (area.x + column as u16, area.y + row as u16);
+                if let (Some(character), Some(target)) = (char::from_u32(code), buffer.cell_mut(position)) {
+                    target.set_char(character).set_style(cell.style);
+                }
+            }
+        }
+    }
+}
+
+/// The height half way from `there` to `here`, nearer to `here`.
+fn midst(there: usize, here: usize) -> usize {
+    if there > here { here + (there - here) / 2 } else { here - (here - there) / 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEN: Pen = Pen { style: Style::new(), mark: b'*', is_band: false };
+
+    fn shown(is_braille: bool, draw: impl Fn(&mut Canvas)) -> Vec<String> {
+        let area = Rect::new(0, 0, 4, 2);
+        let mut canvas = Canvas::new(area, is_braille);
+        draw(&mut canvas);
+        let mut buffer = Buffer::empty(area);
+        canvas.draw(&mut buffer, area);
+        let line = |y| (0..4).map(|x| buffer[(x, y)].symbol().to_owned()).collect();
+        (0..2).map(line).collect()
+    }
+
+    #[test]
+    fn lines_in_dots() {
+        assert_eq!(shown(true, |canvas| canvas.line((0, 7), (7, 0), PEN, |_| true)), ["  ⡠⠊", "⡠⠊  "]);
+        assert_eq!(shown(true, |canvas| canvas.line((0, 3), (7, 3), PEN, |x| x % 2 == 0)), ["⡀⡀⡀⡀", "    "]);
+        // A steep line has no gaps.
+        assert_eq!(shown(true, |canvas| canvas.line((2, 7), (3, 0), PEN, |_| true)), [" ⢸  ", " ⡇  "]);
+        assert_eq!(shown(true, |canvas| canvas.line((3, 0), (3, 7), PEN, |_| true)), [" ⢸  ", " ⢸  "]);
+        assert_eq!(shown(false, |canvas| canvas.line((0, 1), (3, 0), PEN, |_| true)), ["  **", "**  "]);
+    }
+
+    #[test]
+    fn bands_lie_under_lines() {
+        let band = Pen { is_band: true, ..PEN };
+        let both = |canvas: &mut Canvas| {
+            canvas.dot(0, 0, PEN);
+            canvas.upright(0, 0, 7, band);
+            canvas.dot(99, 99, PEN);
+        };
+        assert_eq!(shown(true, both), ["⠁   ", "⡇   "]);
+    }
+}

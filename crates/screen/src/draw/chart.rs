@@ -1,0 +1,236 @@
+//! Lines over time.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_counters::civil::FileTime;
+use tachograph_monitor::palette::{COLOURS, LineStyle};
+use tachograph_monitor::scale::AXIS_TOP;
+use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span};
+
+use crate::app::{App, Bands};
+use crate::canvas::{Canvas, Pen};
+use crate::text::row;
+
+/// Columns of the vertical axis: three digits, a blank and the line.
+const AXIS: u16 = 5;
+
+/// The characters of lines in ASCII.
+pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
+
+/// A line is broken where values are so many times as far from each other as they mostly are.
+const GAP: f64 = 2.5;
+
+impl App {
+    pub(super) fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect) {
+        let plot = Rect {
+            x: area.x + AXIS,
+            width: area.width.saturating_sub(AXIS),
+            height: area.height.saturating_sub(1),
+            ..area
+        };
+        self.areas.plot = plot;
+        self.draw_axes(buffer, area, plot);
+        if self.draw_nothing(buffer, plot) {
+            return;
+        }
+        let mut canvas = Canvas::new(plot, self.theme.is_unicode);
+        // What stands out is drawn last, over the others.
+        let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == self.selected);
+        let mut items: Vec<_> = self.legend.items().iter().filter(|item| item.is_shown()).collect();
+        items.sort_by_key(|item| rank(item));
+        for item in items {
+            if let Some(series) = item.series(&self.reduced) {
+                self.draw_line(&mut canvas, item, series);
+            }
+        }
+        self.draw_brush(buffer, plot);
+        canvas.draw(buffer, plot);
+        self.draw_cursor(buffer, plot);
+    }
+
+    fn draw_line(&self, canvas: &mut Canvas, item: &LegendItem, series: &ReducedSeries) {
+        let factor = item.scale().factor(series.info.counter.default_scale);
+        let (width, height) = (canvas.width(), canvas.height());
+        let columns = series.columns.len();
+        let height_of = |value: f64| {
+            let share = 1.0 - (value * factor / AXIS_TOP).clamp(0.0, 1.0);
+            (share * (height.saturating_sub(1)) as f64).round() as usize
+        };
+        let style = item.style();
+        let mark = MARKS[style.0 % MARKS.len()];
+        let pen = Pen { style: self.theme.line(style, item.is_highlighted()), mark, is_band: false };
+        let is_selected = Some(item.id()) == self.selected;
+        let has_band = match self.bands {
+            Bands::All => true,
+            Bands::Selected => is_selected || item.is_highlighted(),
+            Bands::None => false,
+        };
+        let band = Pen { style: self.theme.band(style), mark: b':', is_band: true };
+        // Without colours line styles tell the first ones apart too.
+        let line = match self.theme.background {
+            Some(_) => style.line(),
+            None => LineStyle::ALL[style.0 % LineStyle::ALL.len()],
+        };
+        let is_drawn = |x: usize| !self.theme.is_unicode || line.is_drawn_at(x);
+        let far = gap_of(&series.columns, &self.reduced.span);
+        let mut before: Option<(usize, usize, FileTime)> = None;
+        for (number, column) in series.columns.iter().enumerate() {
+            let Some((average, at)) = column.average.zip(column.at).filter(|(value, _)| value.is_finite())
+            else {
+                // An interval without a value is a gap; a column in which none ends is none.
+                if column.errors > 0 {
+                    before = None;
+                }
+                continue;
+            };
+            let x = dot_of(number, columns, width);
+            let y = height_of(average);
+            if has_band && let (Some(minimum), Some(maximum)) = (column.minimum, column.maximum) {
+                canvas.upright(x, height_of(minimum), height_of(maximum), band);
+            }
+            // What stands out is two dots thick.
+            for below in 0..=usize::from(item.is_highlighted()) {
+                match before {
+                    Some((from_x, from_y, from)) if at.since(from) as f64 <= far => {
+                        canvas.line((from_x, from_y + below), (x, y + below), pen, is_drawn);
+                    }
+                    _ => canvas.dot(x, y + below, pen),
+                }
+            }
+            before = Some((x, y, at));
+        }
+    }
+
+    fn draw_axes(&self, buffer: &mut Buffer, area: Rect, plot: Rect) {
+        let dim = self.theme.dim();
+        let (tick, rule, corner, across) = (
+            self.theme.either("┤", "+"),
+            self.theme.either("│", "|"),
+            self.theme.either("└", "+"),
+            self.theme.either("─", "-"),
+        );
+        let rows = usize::from(plot.height);
+        let parts = if rows >= 9 {
+            4
+        } else if rows >= 3 {
+            2
+        } else {
+            1
+        };
+        for number in 0..rows {
+            let line = row(Rect { width: AXIS, ..area }, number);
+            self.put(buffer, line, usize::from(AXIS) - 1, rule, dim);
+        }
+        for part in 0..=parts {
+            let line = (rows.saturating_sub(1) * part + parts / 2) / parts;
+            let line = row(Rect { width: AXIS, ..area }, line);
+            let value = AXIS_TOP * (parts - part) as f64 / parts as f64;
+            self.put(buffer, line, 0, &format!("{value:>3}"), dim);
+            self.put(buffer, line, usize::from(AXIS) - 1, tick, dim);
+        }
+        let line = row(area, rows);
+        self.put(buffer, line, usize::from(AXIS) - 1, corner, dim);
+        let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0) else {
+            self.put(buffer, line, usize::from(AXIS), &across.repeat(usize::from(plot.width)), dim);
+            return;
+        };
+        self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
+    }
+
+    /// Local times, as many as there is room for.
+    fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
+        let dim = self.theme.dim();
+        let width = usize::from(line.width);
+        let label = |time: FileTime| -> String {
+            let length = span.length();
+            if length > 2 * FileTime::PER_DAY {
+                let time_of_day = self.time_of_day(time, false);
+                format!(
+                    "{} {}",
+                    self.date(time).get(5..).unwrap_or_default(),
+                    &time_of_day[..5.min(time_of_day.len())]
+                )
+            } else {
+                self.time_of_day(time, length < 10 * FileTime::PER_SECOND)
+            }
+        };
+        self.put(buffer, line, 0, &across.repeat(width), dim);
+        let sample = label(span.begin()).len();
+        let parts = (width / (sample + 6)).clamp(1, 8);
+        for part in 0..=parts {
+            let time =
+                span.begin().saturating_add((span.length() as f64 * part as f64 / parts as f64) as i64);
+            // The end itself is outside.
+            let time = if part == parts { span.end().saturating_sub(1) } else { time };
+            let text = label(time);
+            let place = match part {
+                0 => 0,
+                _ if part == parts => width.saturating_sub(text.len()),
+                _ => (width * part / parts).saturating_sub(text.len() / 2),
+            };
+            if part > 0 && width < 2 * text.len() + 2 {
+                break;
+            }
+            self.put(buffer, line, place, &text, dim);
+        }
+    }
+
+    fn draw_brush(&self, buffer: &mut Buffer, plot: Rect) {
+        let ends = [self.brush.0, self.brush.1].map(|end| end.and_then(|end| self.column_at(end)));
+        let (from, to) = match ends {
+            [Some(one), Some(other)] => (one.min(other), one.max(other)),
+            [Some(one), None] | [None, Some(one)] => (one, one),
+            [None, None] => return,
+        };
+        let area = Rect { x: from, width: to - from + 1, ..plot };
+        buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
+    }
+
+    /// A line down from the top where no other is.
+    fn draw_cursor(&self, buffer: &mut Buffer, plot: Rect) {
+        let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor)) else { return };
+        let mark = self.theme.either("│", "|");
+        for y in plot.y..plot.bottom() {
+            if let Some(cell) = buffer.cell_mut((x, y))
+                && cell.symbol() == " "
+            {
+                cell.set_symbol(mark).set_style(self.theme.dim());
+            }
+        }
+    }
+}
+
+/// Where a column of figures stands: the first at the left edge, the last at the right.
+fn dot_of(column: usize, columns: usize, width: usize) -> usize {
+    if columns >= width || columns < 2 {
+        return column * width / columns.max(1);
+    }
+    (column * (width - 1) + (columns - 1) / 2) / (columns - 1)
+}
+
+/// From how far apart on, in units of 100 ns, two values are no neighbours.
+fn gap_of(columns: &[Column], span: &Span) -> f64 {
+    let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
+    let mut apart: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+    let width = span.length() as f64 / columns.len().max(1) as f64;
+    if apart.is_empty() {
+        return f64::INFINITY;
+    }
+    let middle = apart.len() / 2;
+    let (_, typical, _) = apart.select_nth_unstable(middle);
+    GAP * (*typical as f64).max(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_fill_the_width() {
+        assert_eq!([0, 50, 99].map(|column| dot_of(column, 100, 150)), [0, 75, 149]);
+        assert_eq!([0, 1].map(|column| dot_of(column, 2, 150)), [0, 149]);
+        assert_eq!([0, 149].map(|column| dot_of(column, 150, 150)), [0, 149]);
+        assert_eq!(dot_of(0, 1, 150), 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! The table of the chosen counters.
+
+use std::collections::HashMap;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::NONE;
+use tachograph_monitor::palette::LineStyle;
+use tachograph_monitor::scale::Factor;
+use tachograph_monitor::{LegendColumn, LegendItem};
+
+use super::chart::MARKS;
+use crate::app::App;
+use crate::text::{cut, figure_in, row, width};
+
+/// What a column needs, what it would like, and in which order columns are left out where there is no room.
+struct Width {
+    column: LegendColumn,
+    least: usize,
+    wanted: usize,
+}
+
+/// The first is left out first.
+const LEFT_OUT: [LegendColumn; 9] = [
+    LegendColumn::Computer,
+    LegendColumn::Parent,
+    LegendColumn::Set,
+    LegendColumn::Minimum,
+    LegendColumn::Maximum,
+    LegendColumn::Scale,
+    LegendColumn::Last,
+    LegendColumn::Show,
+    LegendColumn::Instance,
+];
+
+/// From this width on there is room for whole headings and numbers.
+const WIDE: u16 = 110;
+
+impl App {
+    pub(super) fn draw_legend(&mut self, buffer: &mut Buffer, area: Rect) {
+        self.areas.legend = area;
+        if area.height == 0 {
+            return;
+        }
+        let items = self.legend.sorted(&self.reduced);
+        let room = usize::from(area.height) - 1;
+        let selected = items.iter().position(|item| Some(item.id()) == self.selected);
+        let mut top = self.legend_top.min(items.len().saturating_sub(room));
+        if let Some(selected) = selected {
+            top = top.clamp((selected + 1).saturating_sub(room), selected);
+        }
+        let shown: Vec<_> = items.iter().skip(top).take(room).copied().collect();
+        let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width)).collect();
+        let columns = fitted(&cells, area.width);
+
+        let heading = row(area, 0);
+        let bold = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        buffer.set_style(heading, bold);
+        let mut x = 1;
+        let mut headings = Vec::new();
+        for (column, columns) in &columns {
+            let mark = match self.legend.order() {
+                Some(order) if order.column == *column => {
+                    if order.is_descending {
+                        self.theme.either("▾", "v")
+                    } else {
+                        self.theme.either("▴", "^")
+                    }
+                }
+                _ => "",
+            };
+            let mut title = column.title();
+            if *columns < title.len() + usize::from(!mark.is_empty()) {
+                title = cut_title(*column, *columns, mark);
+            }
+            let text = format!("{title}{mark}");
+            let place = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
+            let cell = Rect { width: (x + columns).min(usize::from(area.width)) as u16, ..heading };
+            self.put(buffer, cell, place, &text, bold);
+            let begin = area.x + x as u16;
+            headings.push((*column, begin..begin + *columns as u16 + 1));
+            x += columns + 1;
+        }
+        for (number, (item, cells)) in shown.iter().zip(&cells).enumerate() {
+            let line = row(area, number + 1);
+            let is_selected = Some(item.id()) == self.selected;
+            let mut base = Style::new();
+            if !item.is_shown() {
+                base = self.theme.dim();
+            }
+            if item.is_highlighted() {
+                base = base.add_modifier(Modifier::BOLD);
+            }
+            if is_selected {
+                buffer.set_style(line, self.theme.selected());
+                self.put(buffer, line, 0, self.theme.either("▸", ">"), base);
+            }
+            let mut x = 1;
+            for (column, columns) in &columns {
+                let text = cells.get(column).map_or("", String::as_str);
+                let text = match column.number(item, &self.reduced) {
+                    Some(_) | None if column.is_number() && *column != LegendColumn::Scale => {
+                        self.figure_of(item, *column, *columns)
+                    }
+                    _ => cut(text, *columns, self.theme.is_unicode).into_owned(),
+                };
+                let place = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
+                let style = match column {
+                    LegendColumn::Colour => self.theme.line(item.style(), item.is_highlighted()),
+                    _ => base,
+                };
+                self.put(buffer, line, place, &text, style);
+                x += columns + 1;
+            }
+        }
+        let rows = shown.iter().map(|item| item.id()).collect();
+        self.areas.hidden = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
+        self.areas.headings = headings;
+        self.areas.rows = rows;
+        self.legend_top = top;
+    }
+
+    fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
+        let Some(series) = item.series(&self.reduced) else { return NONE.to_owned() };
+        figure_in(series.info.counter.counter_type, column.number(item, &self.reduced), columns)
+    }
+
+    fn cells_of(&self, item: &LegendItem, width: u16) -> HashMap<LegendColumn, String> {
+        let cell = |column: LegendColumn| match column {
+            LegendColumn::Show => {
+                if item.is_shown() {
+                    self.theme.either("✓", "x").to_owned()
+                } else {
+                    String::new()
+                }
+            }
+            LegendColumn::Colour => self.swatch(item, if width >= WIDE { 5 } else { 2 }),
+            LegendColumn::Scale => Factor(item.exponent()).to_string(),
+            LegendColumn::Average | LegendColumn::Last | LegendColumn::Minimum | LegendColumn::Maximum => {
+                let most = if width >= 160 {
+                    20
+                } else if width >= WIDE {
+                    13
+                } else {
+                    10
+                };
+                self.figure_of(item, column, most)
+            }
+            LegendColumn::Counter if item.info().is_none() => self.legend.path_of(item),
+            _ => column.name(item).unwrap_or(NONE).to_owned(),
+        };
+        LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()
+    }
+
+    /// A piece of the line.
+    fn swatch(&self, item: &LegendItem, columns: usize) -> String {
+        let style = item.style();
+        if !self.theme.is_unicode {
+            return char::from(MARKS[style.0 % MARKS.len()]).to_string().repeat(columns);
+        }
+        let line = match self.theme.background {
+            Some(_) => style.line(),
+            None => LineStyle::ALL[style.0 % LineStyle::ALL.len()],
+        };
+        let piece = match line {
+            LineStyle::Solid => "━",
+            LineStyle::Dashed => "╍",
+            LineStyle::Dotted => "┅",
+            LineStyle::DashDotted => "┉",
+        };
+        piece.repeat(columns)
+    }
+}
+
+/// A heading for which there is not enough room.
+fn cut_title(column: LegendColumn, columns: usize, mark: &str) -> &'static str {
+    let title = column.title();
+    let room = columns.saturating_sub(usize::from(!mark.is_empty()));
+    &title[..room.min(title.len())]
+}
+
+/// The columns that there is room for, with their widths.
+fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColumn, usize)> {
+    let is_wide = room >= WIDE;
+    let room = usize::from(room).saturating_sub(1);
+    let longest = |column: LegendColumn| {
+        cells.iter().filter_map(|cells| cells.get(&column)).map(|text| width(text)).max().unwrap_or(0)
+    };
+    let of = |column: LegendColumn| {
+        let longest = longest(column);
+        let title = column.title().len() + 1;
+        let (least, wanted) = match column {
+            LegendColumn::Show if is_wide => (5, 5),
+            LegendColumn::Show => (1, 1),
+            LegendColumn::Colour if is_wide => (6, 6),
+            LegendColumn::Colour => (2, 2),
+            LegendColumn::Scale => (6, 6),
+            column if column.is_number() && is_wide => (longest.max(title), longest.max(title)),
+            column if column.is_number() => (longest.max(8), longest.max(8)),
+            // The path of the selected one tells its set: names come first.
+            LegendColumn::Counter => (longest.min(if room < 79 { 12 } else { 20 }), longest.max(title)),
+            LegendColumn::Instance => (8, longest.max(title)),
+            _ => (longest.clamp(6, 8), longest.max(title)),
+        };
+        Width { column, least, wanted }
+    };
+    let mut columns: Vec<_> = LegendColumn::ALL.into_iter().map(of).collect();
+    let needed = |columns: &[Width]| columns.iter().map(|width| width.least + 1).sum::<usize>();
+    for column in LEFT_OUT {
+        if needed(&columns) <= room {
+            break;
+        }
+        columns.retain(|width| width.column != column);
+    }
+    let mut spare = room.saturating_sub(needed(&columns));
+    let mut fitted = Vec::new();
+    for Width { column, least, wanted } in columns {
+        let more = wanted.saturating_sub(least).min(spare);
+        spare -= more;
+        fitted.push((column, least + more));
+    }
+    fitted
+}

@@ -1,0 +1,114 @@
+//! Numbers by machine, counter set, counter and instance.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::NONE;
+use tachograph_monitor::{LegendItem, SeriesInfo};
+
+use crate::app::App;
+use crate::text::{cut, cut_start, figure_in, row, width};
+
+/// A column of values.
+const VALUE: usize = 14;
+
+/// Items of one counter set of one machine.
+struct Block<'a> {
+    machine: &'a str,
+    set: &'a str,
+    /// Labels of instances, as they came.
+    instances: Vec<&'a str>,
+    counters: Vec<&'a str>,
+    items: Vec<(&'a SeriesInfo, &'a LegendItem)>,
+}
+
+impl App {
+    pub(super) fn draw_report(&mut self, buffer: &mut Buffer, area: Rect) {
+        if self.draw_nothing(buffer, area) {
+            return;
+        }
+        let mut lines: Vec<Vec<(usize, String, Style)>> = Vec::new();
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let mut machine = None;
+        for block in self.blocks() {
+            if machine != Some(block.machine) {
+                machine = Some(block.machine);
+                lines.push(vec![(0, format!(r"\\{}", block.machine), bold)]);
+            }
+            self.lay_out_block(&block, usize::from(area.width), &mut lines);
+        }
+        let room = usize::from(area.height);
+        self.report_top = self.report_top.min(lines.len().saturating_sub(room));
+        for (number, line) in lines.iter().skip(self.report_top).take(room).enumerate() {
+            for (column, text, style) in line {
+                self.put(buffer, row(area, number), *column, text, *style);
+            }
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block<'_>> {
+        let mut blocks: Vec<Block<'_>> = Vec::new();
+        for item in self.legend.sorted(&self.reduced) {
+            let Some(info) = item.info() else { continue };
+            let (machine, set) = (info.machine.as_deref().unwrap_or(NONE), &*info.set.name);
+            let place = blocks.iter().position(|block| block.machine == machine && block.set == set);
+            let place = place.unwrap_or_else(|| {
+                let (instances, counters, items) = (Vec::new(), Vec::new(), Vec::new());
+                blocks.push(Block { machine, set, instances, counters, items });
+                blocks.len() - 1
+            });
+            let block = &mut blocks[place];
+            let instance = info.instance.as_ref().map_or("", |instance| instance.label());
+            if !block.instances.contains(&instance) {
+                block.instances.push(instance);
+            }
+            if !block.counters.contains(&&*info.counter.name) {
+                block.counters.push(&info.counter.name);
+            }
+            block.items.push((info, item));
+        }
+        blocks.sort_by_key(|block| block.machine);
+        blocks
+    }
+
+    /// A table of a line per counter and a column per instance, one below the other where there are too many instances.
+    fn lay_out_block(&self, block: &Block<'_>, room: usize, lines: &mut Vec<Vec<(usize, String, Style)>>) {
+        let names = block.counters.iter().map(|name| width(name)).max().unwrap_or(0);
+        let names = (names + 6).min(room / 2).max(12);
+        let at_once = (room.saturating_sub(names) / (VALUE + 1)).max(1);
+        let mut is_first = true;
+        for instances in block.instances.chunks(at_once) {
+            let right = |number: usize, text: String, style: Style| {
+                let end = names + (number + 1) * (VALUE + 1);
+                (end.saturating_sub(width(&text)), text, style)
+            };
+            let mut heading = Vec::new();
+            if std::mem::take(&mut is_first) {
+                let set = cut(block.set, names.saturating_sub(3), self.theme.is_unicode).into_owned();
+                heading.push((2, set, Style::new().add_modifier(Modifier::BOLD)));
+            }
+            for (number, instance) in instances.iter().enumerate() {
+                let text = cut_start(instance, VALUE, self.theme.is_unicode).into_owned();
+                heading.push(right(number, text, Style::new().add_modifier(Modifier::BOLD)));
+            }
+            lines.push(heading);
+            for counter in &block.counters {
+                let name = cut(counter, names.saturating_sub(5), self.theme.is_unicode).into_owned();
+                let mut line = vec![(4, name, Style::new())];
+                for (number, instance) in instances.iter().enumerate() {
+                    let is_it = |(info, _): &&(&SeriesInfo, &LegendItem)| {
+                        *info.counter.name == **counter
+                            && info.instance.as_ref().map_or("", |instance| instance.label()) == *instance
+                    };
+                    let Some((info, item)) = block.items.iter().find(is_it) else { continue };
+                    let value = item.series(&self.reduced).and_then(|series| self.shown_value(series));
+                    let text = figure_in(info.counter.counter_type, value, VALUE);
+                    let style =
+                        if Some(item.id()) == self.selected { self.theme.selected() } else { Style::new() };
+                    line.push(right(number, text, style));
+                }
+                lines.push(line);
+            }
+        }
+    }
+}

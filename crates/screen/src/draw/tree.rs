@@ -1,0 +1,100 @@
+//! The tree to choose counters from.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+
+use super::overlay::wrap;
+use crate::app::App;
+use crate::text::{cut_start, row, width};
+use crate::tree::{Node, Tree};
+
+/// Lines of help.
+const HELP: u16 = 3;
+
+impl App {
+    pub(super) fn draw_tree(&mut self, frame: &mut Frame<'_>, tree: &mut Tree) {
+        let whole = self.areas.whole;
+        let inside = self.open_box(frame, "Add counters", whole.width.min(120), whole.height);
+        let search = row(inside, 0);
+        let help_lines = if inside.height >= 12 { HELP } else { 1 };
+        let list = Rect { y: inside.y + 1, height: inside.height.saturating_sub(3 + help_lines), ..inside };
+        self.areas.tree = list;
+        let buffer = frame.buffer_mut();
+        let label = "Search: ";
+        let mut end = self.put(buffer, search, 0, label, self.theme.dim());
+        let room = usize::from(search.width).saturating_sub(label.len() + 1);
+        let text = cut_start(&tree.search, room, self.theme.is_unicode).into_owned();
+        end = self.put(buffer, search, end, &text, Style::new().add_modifier(Modifier::BOLD));
+        if tree.search.is_empty() && !tree.is_searching {
+            self.put(buffer, search, end, "(/ searches; \\ begins a path)", self.theme.dim());
+        }
+
+        let rows = usize::from(list.height);
+        tree.top = tree.top.min(tree.rows().len().saturating_sub(rows));
+        if rows > 0 {
+            tree.top = tree.top.clamp((tree.selected() + 1).saturating_sub(rows), tree.selected());
+        }
+        for (number, node) in tree.rows().iter().enumerate().skip(tree.top).take(rows) {
+            let line = row(list, number - tree.top);
+            if number == tree.selected() && !tree.is_searching {
+                buffer.set_style(line, self.theme.selected());
+            }
+            let mark = if tree.is_marked(node) { self.theme.either("✓", "x") } else { " " };
+            self.put(buffer, line, 0, mark, Style::new().add_modifier(Modifier::BOLD));
+            let (depth, text) = self.row_of(tree, node);
+            let arrow = match (tree.can_open(node), tree.is_open(node)) {
+                (false, _) => " ",
+                (true, true) => self.theme.either("▾", "-"),
+                (true, false) => self.theme.either("▸", "+"),
+            };
+            self.put(buffer, line, 2 + 2 * depth, arrow, self.theme.dim());
+            let style = if depth == 0 { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
+            self.put(buffer, line, 4 + 2 * depth, &text, style);
+        }
+        if tree.rows().is_empty() {
+            self.put(buffer, row(list, 0), 4, "nothing is called so", self.theme.dim());
+        }
+
+        let below =
+            Rect { y: list.bottom(), height: inside.bottom().saturating_sub(list.bottom()), ..inside };
+        let node = tree.node().cloned();
+        let path = node.as_ref().and_then(|node| tree.path_of(node)).unwrap_or_default();
+        let marked = match tree.marks() {
+            0 => String::new(),
+            marks => format!(" {marks} marked"),
+        };
+        let room = usize::from(below.width).saturating_sub(width(&marked));
+        let path = cut_start(&path, room, self.theme.is_unicode).into_owned();
+        self.put(buffer, row(below, 0), 0, &path, Style::new().add_modifier(Modifier::BOLD));
+        self.put_right(buffer, row(below, 0), &marked, Style::new());
+        let mut lines = Vec::new();
+        let help = node.and_then(|node| tree.help_of(&node)).unwrap_or_default();
+        wrap(&help, usize::from(below.width), |line| lines.push(line));
+        for (number, text) in lines.iter().take(usize::from(help_lines)).enumerate() {
+            self.put(buffer, row(below, 1 + number), 0, text, Style::new());
+        }
+        let hint = if tree.is_searching {
+            "Enter: to the list   Esc: clear"
+        } else {
+            "Right/Left: open/close  Space: mark  Enter: add  /: search  Esc: close"
+        };
+        self.put(buffer, row(below, usize::from(below.height) - 1), 0, hint, self.theme.dim());
+        if tree.is_searching {
+            frame.set_cursor_position(Position { x: search.x + end as u16, y: search.y });
+        }
+    }
+
+    /// How deep a row stands, and its text.
+    fn row_of(&self, tree: &Tree, node: &Node) -> (usize, String) {
+        match node {
+            Node::Set(set) => (0, tree.set(*set).map_or_else(String::new, |set| set.name.to_string())),
+            Node::Counter(set, counter) => {
+                let entry = tree.set(*set).and_then(|set| set.counters.get(*counter));
+                (1, entry.map_or_else(String::new, |entry| entry.counter.name.to_string()))
+            }
+            Node::Instance(.., name) => (2, name.clone()),
+            Node::Nothing(.., why) => (2, format!("({why})")),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The figures of the selected counter.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::{NONE, duration, figure};
+
+use crate::app::App;
+use crate::text::{cut_start, figure_in, width};
+
+impl App {
+    /// The path of the selected counter, and what it was under the cursor.
+    pub(super) fn draw_path(&self, buffer: &mut Buffer, area: Rect) {
+        let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
+        let under = self.under_cursor();
+        let room = usize::from(area.width).saturating_sub(under.as_deref().map_or(0, |text| width(text) + 2));
+        let path = self.legend.path_of(item);
+        let style = self.theme.line(item.style(), false).add_modifier(Modifier::BOLD);
+        self.put(buffer, area, 0, &cut_start(&path, room, self.theme.is_unicode), style);
+        if let Some(under) = under {
+            self.put_right(buffer, area, &under, Style::new());
+        }
+    }
+
+    /// Time and values of the selected counter where the cursor is.
+    fn under_cursor(&self) -> Option<String> {
+        let cursor = self.cursor?;
+        let span = self.shown_span()?;
+        let number = span.column_of(cursor, self.reduced.columns.max(1))?;
+        let item = self.selected.and_then(|id| self.legend.item(id))?;
+        let series = item.series(&self.reduced)?;
+        let column = series.columns.get(number)?;
+        let time = self.time_of_day(column.at.unwrap_or_else(|| self.reduced.time_of(number)), false);
+        let of = |value| figure(series.info.counter.counter_type, value);
+        if column.values <= 1 {
+            return Some(format!("at {time}: {}", of(column.average)));
+        }
+        let (least, most) = (of(column.minimum), of(column.maximum));
+        Some(format!("at {time}: {} ({least} to {most}, {} values)", of(column.average), column.values))
+    }
+
+    pub(super) fn draw_value_bar(&self, buffer: &mut Buffer, area: Rect) {
+        let item = self.selected.and_then(|id| self.legend.item(id));
+        let series = item.and_then(|item| item.series(&self.reduced));
+        let summary = series.map(|series| series.summary.clone()).unwrap_or_default();
+        let length = self.shown_span().map_or(0, |span| span.length());
+        let length = if self.reduced.columns == 0 { NONE.to_owned() } else { duration(length) };
+        let room = usize::from(area.width);
+        let pieces = |is_long: bool, columns: usize| -> Vec<(&str, String)> {
+            let of = |value: Option<f64>| match series {
+                Some(series) => figure_in(series.info.counter.counter_type, value, columns),
+                None => NONE.to_owned(),
+            };
+            let name = |long: &'static str, short: &'static str| if is_long { long } else { short };
+            vec![
+                ("Last", of(summary.last)),
+                (name("Average", "Avg"), of(summary.average)),
+                (name("Minimum", "Min"), of(summary.minimum)),
+                (name("Maximum", "Max"), of(summary.maximum)),
+                (name("Duration", ""), length.clone()),
+            ]
+        };
+        let takes = |pieces: &[(&str, String)]| -> usize {
+            pieces.iter().map(|(name, text)| name.len() + 3 + text.len()).sum::<usize>().saturating_sub(2)
+        };
+        let forms = [(true, usize::MAX), (false, usize::MAX), (false, 14), (false, 10), (false, 7)];
+        let mut pieces_in = forms.map(|(is_long, columns)| pieces(is_long, columns)).into_iter();
+        let figures = pieces_in.find(|pieces| takes(pieces) <= room).unwrap_or_else(|| pieces(false, 7));
+        let mut column = 0;
+        for (name, text) in &figures {
+            if column + name.len() + 1 + text.len() > room && column > 0 {
+                break;
+            }
+            if !name.is_empty() {
+                column = self.put(buffer, area, column, name, self.theme.dim()) + 1;
+            }
+            let bold = Style::new().add_modifier(Modifier::BOLD);
+            column = self.put(buffer, area, column, text, bold) + 2;
+        }
+        if let Some((first, last, all)) = self.areas.hidden {
+            let rows = format!("{first}-{last}/{all}");
+            if column + rows.len() <= room {
+                self.put_right(buffer, area, &rows, self.theme.dim());
+            }
+        }
+    }
+}

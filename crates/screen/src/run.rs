@@ -1,0 +1,277 @@
+//! The screen on a terminal: inputs in, requests done, drawn when something changed.
+
+mod live;
+mod logs;
+mod recording;
+mod wait;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+
+use ratatui::crossterm::event;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::FlowError;
+use tachograph_monitor::View;
+
+pub use live::Live;
+pub use logs::Logs;
+
+use crate::app::{App, Existing, Facts, Input, Request};
+use crate::terminal::{Screen, give_back};
+use crate::theme::Theme;
+use live::LiveFeed;
+use logs::LogFeed;
+use wait::Waiting;
+
+/// Where samples come from.
+pub enum Source {
+    /// This machine.
+    Live(Box<Live>),
+    /// Logs.
+    Logs(Logs),
+}
+
+/// How the screen ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// The signal that asked for it, where it was not a key.
+    pub signal: Option<i32>,
+    /// What is still to be said: of a recording that was completed at the end.
+    pub said: Option<String>,
+}
+
+/// Why the screen could not be shown, or ended.
+#[derive(Debug)]
+pub enum ScreenError {
+    /// The terminal failed.
+    Terminal(io::Error),
+    /// Logs could not be read, or a recording not be completed.
+    Flow(FlowError),
+    /// There is nothing to show.
+    Work(String),
+    /// It was called wrongly; a line for each way.
+    Usage(Vec<String>),
+}
+
+impl fmt::Display for ScreenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Terminal(error) => write!(f, "the terminal: {error}"),
+            Self::Flow(error) => error.fmt(f),
+            Self::Work(text) => f.write_str(text),
+            Self::Usage(lines) => f.write_str(&lines.join("\n")),
+        }
+    }
+}
+
+impl std::error::Error for ScreenError {}
+
+impl From<io::Error> for ScreenError {
+    fn from(error: io::Error) -> Self {
+        Self::Terminal(error)
+    }
+}
+
+impl From<FlowError> for ScreenError {
+    fn from(error: FlowError) -> Self {
+        Self::Flow(error)
+    }
+}
+
+enum Feed {
+    Live(Box<LiveFeed>),
+    Logs(LogFeed),
+}
+
+/// Shows the screen until somebody ends it. Notices are said on it.
+///
+/// # Errors
+///
+/// When the terminal fails, logs cannot be opened, or a recording cannot be completed. The terminal is as it was then.
+pub fn run(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<End, ScreenError> {
+    let waiting = Waiting::new()?;
+    let facts = match &source {
+        Source::Live(live) => Facts { is_live: true, name: live.name.clone(), zone: live.zone.clone() },
+        Source::Logs(logs) => Facts { is_live: false, name: name_of(&logs.files), zone: TimeZone::utc() },
+    };
+    let mut app = App::new(facts, view, theme);
+    for notice in notices {
+        app.update(Input::Trouble(notice));
+    }
+    let feed = match source {
+        Source::Live(live) => Feed::Live(Box::new(LiveFeed::new(*live, app.paths(), app.interval()))),
+        Source::Logs(logs) => {
+            app.update(Input::Reading(Some((0, 1))));
+            Feed::Logs(LogFeed::new(logs, waiting.waker()?))
+        }
+    };
+    let screen = Screen::open()?;
+    let mut running =
+        Running { app, feed, screen, waiting, inputs: VecDeque::new(), wants_figures: false, is_over: false };
+    let ended = running.until_the_end();
+    let Running { screen, feed, .. } = running;
+    drop(screen);
+    let signal = ended?;
+    let said = match feed {
+        Feed::Live(live) => live.finish()?,
+        Feed::Logs(_) => None,
+    };
+    Ok(End { signal, said })
+}
+
+fn name_of(files: &[std::path::PathBuf]) -> String {
+    let name = |file: &std::path::PathBuf| {
+        file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+    };
+    match files {
+        [] => String::new(),
+        [file] => name(file),
+        [file, others @ ..] => format!("{} (+{})", name(file), others.len()),
+    }
+}
+
+struct Running {
+    app: App,
+    feed: Feed,
+    screen: Screen,
+    waiting: Waiting,
+    inputs: VecDeque<Input>,
+    wants_figures: bool,
+    is_over: bool,
+}
+
+impl Running {
+    /// Gives the signal that ended it, if one did.
+    fn until_the_end(&mut self) -> Result<Option<i32>, ScreenError> {
+        loop {
+            self.work()?;
+            while self.app.take_changed() {
+                let app = &mut self.app;
+                self.screen.terminal().draw(|frame| app.draw(frame))?;
+                let requests = self.app.after_drawing();
+                self.do_all(requests)?;
+                self.work()?;
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            let timeout = match &self.feed {
+                Feed::Live(live) => Some(live.wait()),
+                Feed::Logs(_) => None,
+            };
+            let has_terminal = self.waiting.wait(timeout)?;
+            if let Some(signal) = self.waiting.end() {
+                return Ok(Some(signal));
+            }
+            if !has_terminal {
+                return Ok(Some(signal_hook::consts::SIGHUP));
+            }
+            if self.waiting.take_continued() {
+                self.screen.reopen()?;
+                self.app.note_changed();
+            }
+            while event::poll(std::time::Duration::ZERO)? {
+                self.inputs.push_back(Input::Terminal(event::read()?));
+            }
+        }
+    }
+
+    /// Takes in all that there is, and does what follows from it.
+    fn work(&mut self) -> Result<(), ScreenError> {
+        match &mut self.feed {
+            Feed::Live(live) => self.inputs.extend(live.take_due()),
+            Feed::Logs(logs) => self.inputs.extend(logs.take(&mut self.app)?),
+        }
+        loop {
+            while let Some(input) = self.inputs.pop_front() {
+                let requests = self.app.update(input);
+                self.do_all(requests)?;
+            }
+            // Once for all that asked for them.
+            if !std::mem::take(&mut self.wants_figures) {
+                return Ok(());
+            }
+            let Some((span, columns)) = self.app.wanted() else { return Ok(()) };
+            match &mut self.feed {
+                Feed::Live(live) => match live.reduce(span, columns) {
+                    Ok(reduced) => self.inputs.push_back(Input::Figures(reduced)),
+                    Err(error) => self.inputs.push_back(Input::Trouble(error.to_string())),
+                },
+                Feed::Logs(logs) => logs.reduce(span, columns),
+            }
+        }
+    }
+
+    fn do_all(&mut self, requests: Vec<Request>) -> Result<(), ScreenError> {
+        for request in requests {
+            self.do_one(request)?;
+        }
+        Ok(())
+    }
+
+    fn do_one(&mut self, request: Request) -> Result<(), ScreenError> {
+        match request {
+            Request::Quit => self.is_over = true,
+            Request::Suspend => self.suspend()?,
+            Request::Redraw => {
+                self.screen.terminal().clear()?;
+                self.app.note_changed();
+            }
+            Request::Figures => self.wants_figures = true,
+            Request::Save { path, is_overwritten, view } => {
+                self.inputs.push_back(match view.save(&path, is_overwritten) {
+                    Ok(()) => Input::Saved(path),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        Input::Exists(Existing::View(path))
+                    }
+                    Err(error) => Input::Notice(format!("{}: not saved: {error}", path.display())),
+                });
+            }
+            request => self.ask_feed(request),
+        }
+        Ok(())
+    }
+
+    fn ask_feed(&mut self, request: Request) {
+        match (&mut self.feed, request) {
+            (Feed::Live(live), Request::Paths(paths)) => self.inputs.extend(live.set_paths(paths)),
+            (Feed::Live(live), Request::Sets) => self.inputs.push_back(live.sets()),
+            (Feed::Live(live), Request::Instances(set)) => self.inputs.push_back(live.instances(set)),
+            (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
+            (Feed::Live(live), Request::Points(points)) => live.set_points(points),
+            (Feed::Live(live), Request::Collect) => {
+                self.inputs.extend(live.collect());
+                while let Some(input) = self.inputs.pop_front() {
+                    // Figures are asked for below, of the picture that stays.
+                    self.app.update(input);
+                }
+                self.app.note_stepped();
+                self.wants_figures = true;
+            }
+            (Feed::Live(live), Request::Record { path, is_overwritten }) => {
+                self.inputs.extend(live.record(&path, is_overwritten));
+            }
+            (Feed::Live(live), Request::StopRecording) => self.inputs.extend(live.stop_recording()),
+            (Feed::Logs(logs), Request::Paths(paths)) => {
+                self.inputs.push_back(Input::Reading(Some((0, 1))));
+                logs.set_paths(paths);
+            }
+            (Feed::Logs(logs), Request::Sets) => self.inputs.push_back(logs.sets()),
+            (Feed::Logs(logs), Request::Instances(set)) => self.inputs.push_back(logs.instances(set)),
+            (Feed::Logs(logs), Request::CancelReading) => logs.cancel(),
+            _ => {}
+        }
+    }
+
+    /// Stops as a job of the shell, with the terminal as it was; goes on when the shell says so.
+    fn suspend(&mut self) -> Result<(), ScreenError> {
+        give_back();
+        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
+            .map_err(io::Error::from)?;
+        self.waiting.take_continued();
+        self.screen.reopen()?;
+        self.app.note_changed();
+        Ok(())
+    }
+}

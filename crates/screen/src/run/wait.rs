@@ -1,0 +1,98 @@
+//! Waiting for whatever comes first: a key, a signal, another thread, the next sample.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::low_level::{pipe, unregister};
+use signal_hook::{SigId, flag};
+
+/// Wakes who waits, from another thread.
+#[derive(Debug)]
+pub(crate) struct Waker(UnixStream);
+
+impl Waker {
+    pub(crate) fn wake(&self) {
+        // Where it is full somebody woke it already.
+        let _ = (&self.0).write(&[0]);
+    }
+}
+
+/// Waits, and knows the signals that came.
+pub(crate) struct Waiting {
+    woken: UnixStream,
+    waking: UnixStream,
+    ends: Vec<(i32, Arc<AtomicBool>)>,
+    is_continued: Arc<AtomicBool>,
+    registered: Vec<SigId>,
+}
+
+impl Waiting {
+    pub(crate) fn new() -> io::Result<Self> {
+        let (woken, waking) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        waking.set_nonblocking(true)?;
+        let mut waiting =
+            Self { woken, waking, ends: Vec::new(), is_continued: Arc::default(), registered: Vec::new() };
+        for signal in [SIGTERM, SIGHUP, SIGINT] {
+            let has_come = Arc::new(AtomicBool::new(false));
+            waiting.registered.push(flag::register(signal, Arc::clone(&has_come))?);
+            waiting.ends.push((signal, has_come));
+        }
+        waiting.registered.push(flag::register(SIGCONT, Arc::clone(&waiting.is_continued))?);
+        // The flags stand before what wakes: who is woken sees them.
+        for signal in [SIGTERM, SIGHUP, SIGINT, SIGCONT, SIGWINCH] {
+            let waking = waiting.waking.try_clone()?;
+            waiting.registered.push(pipe::register(signal, waking)?);
+        }
+        Ok(waiting)
+    }
+
+    pub(crate) fn waker(&self) -> io::Result<Waker> {
+        self.waking.try_clone().map(Waker)
+    }
+
+    /// The signal that asks for an end, if one came.
+    pub(crate) fn end(&self) -> Option<i32> {
+        self.ends.iter().find(|(_, has_come)| has_come.load(Ordering::SeqCst)).map(|(signal, _)| *signal)
+    }
+
+    /// Whether the process was stopped and goes on; asking sets it back.
+    pub(crate) fn take_continued(&self) -> bool {
+        self.is_continued.swap(false, Ordering::SeqCst)
+    }
+
+    /// Waits until there is a key, a signal or a call, at most for this long. False when the terminal has gone.
+    pub(crate) fn wait(&self, at_most: Option<Duration>) -> io::Result<bool> {
+        let timeout = at_most.map(|time| Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        let input = io::stdin();
+        let mut waited =
+            [PollFd::new(&input, PollFlags::IN), PollFd::from_borrowed_fd(self.woken.as_fd(), PollFlags::IN)];
+        match poll(&mut waited, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        let has_terminal = !waited[0].revents().intersects(gone);
+        let mut bytes = [0; 64];
+        while matches!((&self.woken).read(&mut bytes), Ok(count) if count == bytes.len()) {}
+        Ok(has_terminal)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for registered in self.registered.drain(..) {
+            unregister(registered);
+        }
+    }
+}

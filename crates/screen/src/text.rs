@@ -1,0 +1,125 @@
+//! Texts that fit into a number of columns.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use tachograph_counters::CounterType;
+use tachograph_monitor::figures::{NONE, figure, grouped, visible};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// How many columns a text takes, its control characters written out.
+pub(crate) fn width(text: &str) -> usize {
+    visible(text).width()
+}
+
+/// A text in at most so many columns, control characters written out; what is cut off is marked at the end.
+pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
+    let text = visible(text);
+    if text.width() <= columns {
+        return text;
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        used += character.width().unwrap_or_default();
+        if used > columns {
+            break;
+        }
+        kept.push(character);
+    }
+    if columns > 0 {
+        kept.push(if is_unicode { '…' } else { '~' });
+    }
+    kept.into()
+}
+
+/// As [`cut`], but what is cut off is the beginning: of paths the end tells more.
+pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
+    let text = visible(text);
+    if text.width() <= columns {
+        return text;
+    }
+    let mut used = 1;
+    let mut begin = text.len();
+    for (place, character) in text.char_indices().rev() {
+        used += character.width().unwrap_or_default();
+        if used > columns {
+            break;
+        }
+        begin = place;
+    }
+    let mark = if columns == 0 {
+        ""
+    } else if is_unicode {
+        "…"
+    } else {
+        "~"
+    };
+    format!("{mark}{}", &text[begin..]).into()
+}
+
+/// A value of a legend in at most so many columns: fewer decimals where there is no room, then an exponent.
+pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: usize) -> String {
+    let text = figure(counter_type, value);
+    if text.len() <= columns {
+        return text;
+    }
+    let Some(value) = value else { return NONE.to_owned() };
+    let shorter = [1, 0].map(|decimals| grouped(&format!("{value:.decimals$}")));
+    let exponents = [3, 1, 0].map(|decimals| format!("{value:.decimals$e}"));
+    let fits = |text: &String| text.len() <= columns;
+    shorter.into_iter().chain(exponents).find(fits).unwrap_or_else(|| "#".repeat(columns))
+}
+
+/// Writes a text into a line of an area from a column on, cut where the area ends; gives the column behind it.
+pub(crate) fn put(
+    buffer: &mut Buffer,
+    area: Rect,
+    column: usize,
+    text: &str,
+    style: Style,
+    is_unicode: bool,
+) -> usize {
+    let room = usize::from(area.width).saturating_sub(column);
+    if room == 0 || area.height == 0 {
+        return column;
+    }
+    let text = cut(text, room, is_unicode);
+    let x = area.x + column as u16;
+    let (end, _) = buffer.set_stringn(x, area.y, &*text, room, style);
+    usize::from(end - area.x)
+}
+
+/// The line of an area at a height; of no height where that is outside.
+pub(crate) fn row(area: Rect, number: usize) -> Rect {
+    let number = number.min(usize::from(area.height)) as u16;
+    Rect { y: area.y + number, height: u16::from(number < area.height), ..area }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_to_columns() {
+        assert_eq!(cut("abc", 3, true), "abc");
+        assert_eq!(cut("abcd", 3, true), "ab…");
+        assert_eq!(cut("プロセッサ", 5, false), "プロ~");
+        assert_eq!(cut("abcd", 0, true), "");
+        assert_eq!(cut("a\u{1b}b", 20, true), r"a\u{1b}b");
+        assert_eq!(cut_start(r"\\vm\Set(i)\C", 6, true), r"…(i)\C");
+    }
+
+    #[test]
+    fn figures_get_shorter() {
+        let of = |value, columns| figure_in(CounterType::RAWCOUNT, Some(value), columns);
+        assert_eq!(of(12_345_678.25, 14), "12,345,678.250");
+        assert_eq!(of(12_345_678.25, 12), "12,345,678.2");
+        assert_eq!(of(12_345_678.25, 10), "12,345,678");
+        assert_eq!(of(12_345_678.25, 7), "1.235e7");
+        assert_eq!(of(12_345_678.25, 2), "##");
+        assert_eq!(figure_in(CounterType::RAWCOUNT, None, 2), "---");
+    }
+}

@@ -1,0 +1,144 @@
+//! This machine.
+
+use crate::run::{Folder, row};
+use crate::tmux::{Tmux, line_with};
+
+/// Whether Braille is drawn: a line.
+fn has_line(screen: &str) -> bool {
+    screen.contains(|character| ('\u{2801}'..='\u{28ff}').contains(&character))
+}
+
+#[test]
+fn watching() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    tmux.tacho(r"monitor '\Memory\Available Bytes' -si 0.2");
+    tmux.until("a line", has_line);
+    // Added by searching the tree.
+    tmux.text("/processor information % processor");
+    tmux.shows("Processor Information");
+    tmux.keys(&["Enter"]);
+    tmux.shows("Space: mark");
+    tmux.keys(&["Enter"]);
+    tmux.shows("_Total");
+    tmux.shows("every 0.2 s");
+    // Sorted by the counter's name, the other way round.
+    tmux.text("sssssss");
+    tmux.shows("sorted by Maximum");
+    tmux.text("s");
+    tmux.shows("sorted by Counter");
+    tmux.text("o");
+    let screen = tmux.shows("Counter▾");
+    let rows: Vec<_> = screen.lines().skip_while(|line| !line.contains("Counter▾")).collect();
+    assert!(rows[1].contains("Available B"), "{screen}");
+    // Selected, its line hidden.
+    tmux.keys(&["Home"]);
+    tmux.until("selected", |screen| screen.contains("▸✓"));
+    tmux.text("x");
+    tmux.until("hidden", |screen| screen.lines().any(|line| line.starts_with("▸  ━")));
+    tmux.text("x");
+    // Frozen: nothing moves, not even the time.
+    tmux.text("f");
+    let frozen = tmux.shows("FROZEN");
+    let header = |screen: &str| screen.lines().next().unwrap_or_default().to_owned();
+    tmux.text(",");
+    tmux.until("stepped", |screen| screen.contains("FROZEN"));
+    tmux.text("f");
+    tmux.until("moving", |screen| header(screen) != header(&frozen) && !screen.contains("FROZEN"));
+    // The list of keys, the other views.
+    tmux.text("?");
+    tmux.shows("select a counter");
+    tmux.keys(&["Escape"]);
+    tmux.hides("select a counter");
+    tmux.text("g");
+    tmux.shows("█");
+    tmux.text("g");
+    tmux.shows("  Memory");
+    tmux.text("g");
+    tmux.until("a line again", has_line);
+    // Another interval.
+    tmux.text("i0.1");
+    tmux.keys(&["Enter"]);
+    tmux.shows("every 0.1 s");
+}
+
+#[test]
+fn recording_and_views() {
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    tmux.tacho(r"monitor '\Processor Information(*)\% Processor Time' '\Memory\Available Bytes' -si 0.1");
+    tmux.shows("Available Bytes");
+    tmux.text("rshown.blg");
+    tmux.keys(&["Enter"]);
+    tmux.shows("shown.blg");
+    let samples = |screen: &str| -> u64 {
+        let line = screen.lines().next().unwrap_or_default();
+        let number = line.split("shown.blg ").nth(1).and_then(|rest| rest.split(' ').next());
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    };
+    tmux.until("ten samples", |screen| samples(screen) >= 10);
+    // What is added meanwhile is shown; the log keeps the counters that it began with, also when one is removed.
+    tmux.text(r"/\System\Processes");
+    tmux.keys(&["Enter"]);
+    tmux.shows("Processes ");
+    tmux.until("selected", |screen| screen.contains("▸✓"));
+    tmux.keys(&["End"]);
+    tmux.keys(&["Up"]);
+    tmux.until("Available Bytes is selected", |screen| {
+        screen.lines().any(|line| line.starts_with(r"\") && line.ends_with(r"\Memory\Available Bytes"))
+    });
+    tmux.text("d");
+    tmux.hides("Available Bytes");
+    tmux.until("thirty samples", |screen| samples(screen) >= 30);
+    tmux.text("r");
+    tmux.shows("samples recorded");
+    tmux.text("rshown.blg");
+    tmux.keys(&["Enter"]);
+    tmux.shows("shown.blg exists. Overwrite it?");
+    tmux.text("n");
+    tmux.hides("Overwrite");
+    tmux.text("h");
+    tmux.text("Ssaved.toml");
+    tmux.keys(&["Enter"]);
+    tmux.shows("the view is in saved.toml");
+    tmux.text("q");
+    tmux.hides("every 0.1 s");
+
+    let here = tmux.folder().display().to_string();
+    let folder = Folder::new();
+    let checked = folder.run(["check", &format!("{here}/shown.blg")]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+    let rows = folder.stats(&[&format!("{here}/shown.blg")]);
+    let values = |path| row(&rows, path)["values"].as_u64().expect("a number");
+    assert!(values(r"\Memory\Available Bytes") >= 30, "{rows:#?}");
+    assert!(rows.iter().all(|row| row["set"] != "System"), "{rows:#?}");
+
+    // The view on the screen again, and recorded.
+    let view = std::fs::read_to_string(tmux.folder().join("saved.toml")).expect("the view");
+    assert!(view.contains("interval = 0.1") && view.contains("highlighted = true"), "{view}");
+    tmux.tacho("monitor --view saved.toml");
+    let screen = tmux.shows("every 0.1 s");
+    assert!(screen.contains("100 points"), "{screen}");
+    tmux.shows("Processes ");
+    tmux.text("Sagain.toml");
+    tmux.keys(&["Enter"]);
+    tmux.shows("the view is in again.toml");
+    let again = std::fs::read_to_string(tmux.folder().join("again.toml")).expect("the view");
+    assert_eq!(again, view);
+    tmux.text("q");
+    tmux.hides("every 0.1 s");
+    let log = format!("{here}/recorded.blg");
+    let recorded = folder.run(["record", "--view", &format!("{here}/saved.toml"), "-sc", "3", "-o", &log]);
+    assert_eq!(recorded.status, 0, "{recorded:?}");
+    let rows = folder.stats(&[&log]);
+    assert_eq!(row(&rows, r"\System\Processes")["values"], 3);
+    assert_eq!(row(&rows, r"(_Total)\% Processor Time")["values"], 2);
+}
+
+#[test]
+fn troubles_are_said_once() {
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    tmux.tacho(r"monitor '\Memory\Available Bytes' '\Processor(9999)\% Processor Time' '\Memory\Nothing'");
+    let screen = tmux.shows("is not on this machine");
+    assert!(line_with(&screen, "is not on this machine").starts_with(r"'\Memory\Nothing'"), "{screen}");
+    let screen = tmux.shows("(9999)");
+    assert!(line_with(&screen, "(9999)").contains("---"), "{screen}");
+}

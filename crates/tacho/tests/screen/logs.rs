@@ -1,0 +1,115 @@
+//! Logs.
+
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, counter, one, raw};
+use crate::run::{Folder, row};
+use crate::tmux::{Tmux, line_with};
+
+const SAMPLES: i64 = 600;
+
+/// Ten minutes of a rate and of a plain value, a sample a second from 10:00:00 on.
+fn write(tmux: &Tmux) {
+    let mut log = Made::new("WEB1")
+        .value("Web", counter("Requests/sec", CounterType::COUNTER_COUNTER))
+        .value("Web", counter("Queue Length", CounterType::RAWCOUNT));
+    let mut total = 0;
+    for second in 0..SAMPLES {
+        total += second * second % 97;
+        log.at(second, vec![one(raw(total, second * 10_000_000)), one(raw(second % 7, 0))]);
+    }
+    log.write(&tmux.folder().join("web.blg"));
+}
+
+/// The average in the value bar.
+fn average(screen: &str) -> String {
+    let bar = line_with(screen, "Duration");
+    let rest = bar.split("Average ").nth(1).unwrap_or_else(|| panic!("no average in {bar}"));
+    rest.split(' ').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_average_of_what_is_visible_is_that_of_stats() {
+    let Some(tmux) = Tmux::start(120, 40) else { return };
+    write(&tmux);
+    tmux.tacho(r"monitor web.blg -c '\Web\Requests/sec'");
+    let screen = tmux.shows("Duration 9:59");
+    let folder = Folder::new();
+    let file = tmux.folder().join("web.blg").display().to_string();
+    let of_stats = |begin: &str, end: &str| {
+        let rows = folder.stats(&[&file, "-b", begin, "-e", end]);
+        let average = row(&rows, r"\Web\Requests/sec")["average"].as_f64().expect("an average");
+        format!("{average:.3}")
+    };
+    assert_eq!(average(&screen), of_stats("2024-03-05 10:00:00", "2024-03-05 10:10:00"));
+
+    // Zoomed into the midst; which stretch that is, a saved view says.
+    for zoom in ["+", "+", "p", "-"] {
+        let before = tmux.screen();
+        tmux.text(zoom);
+        tmux.until("another stretch", |screen| {
+            line_with(screen, "web.blg") != line_with(&before, "web.blg") && screen.contains("Duration")
+        });
+    }
+    let shown = tmux.shows("Duration 4:59");
+    tmux.text("Szoomed.toml");
+    tmux.keys(&["Enter"]);
+    tmux.shows("the view is in zoomed.toml");
+    let view = std::fs::read_to_string(tmux.folder().join("zoomed.toml")).expect("the view");
+    let bound = |name: &str| {
+        let line = view.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{view}"));
+        line.split('"').nth(1).unwrap_or_else(|| panic!("{view}")).to_owned()
+    };
+    assert_eq!(average(&shown), of_stats(&bound("begin"), &bound("end")), "{view}");
+    tmux.text("q");
+    tmux.hides("Duration");
+    // The view opens the same stretch.
+    tmux.tacho("monitor web.blg --view zoomed.toml");
+    let again = tmux.shows("Duration 4:59");
+    assert_eq!(average(&again), average(&shown));
+}
+
+#[test]
+fn the_mouse_zooms() {
+    let Some(tmux) = Tmux::start(120, 40) else { return };
+    write(&tmux);
+    tmux.tacho(r"monitor web.blg -c '\Web\*'");
+    tmux.shows("Duration 9:59");
+    // What a terminal sends: button down, drag, up, in the coordinates of xterm's SGR mode.
+    for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
+        tmux.text(event);
+    }
+    tmux.shows("Duration 4:59");
+    tmux.keys(&["BSpace"]);
+    tmux.shows("Duration 9:59");
+}
+
+#[test]
+fn nothing_of_what_was_asked_for() {
+    let Some(tmux) = Tmux::start(100, 24) else { return };
+    write(&tmux);
+    tmux.tacho(r"monitor web.blg -c '\Web\Nothing'; echo ended-$?");
+    let screen = tmux.shows("ended-2");
+    assert!(
+        screen.contains(r"tacho: '\Web\Nothing' is not in the log: 'Web' has no counter 'Nothing'"),
+        "{screen}"
+    );
+    std::fs::write(tmux.folder().join("bad.blg"), [0; 5000]).expect("written");
+    tmux.tacho("monitor bad.blg; echo ended-$?");
+    let screen = tmux.shows("ended-1");
+    assert!(screen.contains("tacho: bad.blg: "), "{screen}");
+}
+
+#[test]
+fn counters_to_choose_from() {
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    write(&tmux);
+    tmux.tacho("monitor web.blg");
+    // Without paths: the first counters.
+    tmux.shows("Queue Length");
+    tmux.text("D");
+    tmux.shows("no counter is chosen");
+    tmux.text("/queue");
+    tmux.keys(&["Enter", "Enter"]);
+    tmux.until("chosen", |screen| screen.contains("▸✓") && screen.contains("Queue Length"));
+}

@@ -1,0 +1,89 @@
+//! What becomes of the terminal.
+
+use crate::tmux::Tmux;
+
+/// The settings of the terminal, and what tmux knows of it: cursor, alternate screen, mouse.
+fn state(tmux: &Tmux, name: &str) -> (String, String) {
+    let file = tmux.folder().join(name);
+    tmux.enter(&format!("stty -a > {name}; echo saved-$((1))-{name}"));
+    tmux.shows(&format!("saved-1-{name}"));
+    let settings = std::fs::read_to_string(file).expect("the settings");
+    let facts = "#{cursor_flag} #{alternate_on} #{mouse_any_flag} #{mouse_button_flag} #{mouse_sgr_flag}";
+    (settings, tmux.fact(facts))
+}
+
+#[test]
+fn the_terminal_is_as_it_was() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    let before = state(&tmux, "before");
+    assert!(before.1.starts_with("1 0 0"), "{before:?}");
+    for (number, end) in ["q", "C-c"].into_iter().enumerate() {
+        tmux.tacho("monitor; echo ended-$?");
+        tmux.shows("% Processor");
+        assert!(tmux.fact("#{alternate_on} #{mouse_any_flag}").starts_with("1 1"));
+        tmux.keys(&[end]);
+        tmux.shows("ended-0");
+        assert_eq!(state(&tmux, &format!("key{number}")), before);
+    }
+    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        tmux.tacho(&format!("; echo ended-$?-{signal}"));
+        tmux.shows("% Processor");
+        let id = tmux.tacho_id();
+        let killed = std::process::Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(killed.expect("kill runs").success());
+        tmux.shows(&format!("ended-{status}-{signal}"));
+        assert_eq!(state(&tmux, signal), before);
+    }
+}
+
+#[test]
+fn suspended_and_brought_back() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    tmux.enter("set -m");
+    let before = state(&tmux, "before");
+    tmux.tacho("monitor");
+    tmux.shows("% Processor");
+    tmux.keys(&["C-z"]);
+    tmux.hides("every 1 s");
+    assert_eq!(state(&tmux, "suspended"), before);
+    tmux.enter("fg");
+    tmux.shows("every 1 s");
+    tmux.text("q");
+    tmux.hides("every 1 s");
+    assert_eq!(state(&tmux, "after"), before);
+}
+
+#[test]
+fn other_sizes() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    tmux.tacho("monitor");
+    tmux.shows("q:quit");
+    tmux.resize(200, 50);
+    tmux.shows("Computer");
+    tmux.resize(40, 12);
+    tmux.until("narrow", |screen| {
+        screen.contains("Avg") && screen.lines().all(|line| line.chars().count() <= 40)
+    });
+    tmux.resize(20, 5);
+    tmux.shows("too small");
+    tmux.resize(80, 24);
+    tmux.shows("every 1 s");
+}
+
+#[test]
+fn errors_before_the_screen() {
+    let Some(tmux) = Tmux::start(100, 24) else { return };
+    let cases = [
+        ("no.blg", "tacho: no.blg: No such file or directory", 1),
+        (r"-c '\Nothing\There'", r"tacho: '\Nothing\There' is not on this machine", 2),
+        ("--points 1", "tacho: --points 1: a whole number from 2 to 1000", 2),
+        ("--view no.toml", "tacho: no.toml: No such file or directory", 2),
+        ("-b 2024-01-01", "tacho: -b and -e are a stretch of logs, and no log is given", 2),
+        ("< /dev/null", "tacho: the monitor needs a terminal", 2),
+    ];
+    for (number, (arguments, said, status)) in cases.into_iter().enumerate() {
+        tmux.tacho(&format!("monitor {arguments}; echo ended-$?-{number}"));
+        let screen = tmux.shows(&format!("ended-{status}-{number}"));
+        assert!(screen.contains(said), "{arguments}: {screen}");
+    }
+}
