@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of ours, lowest floor first, with the crates of ours that it may use.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("tachograph-counters", &[]),
     ("tachograph-shm", &[]),
     ("tachograph-publish-derive", &[]),
@@ -19,6 +19,33 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("tachograph-machine", &["tachograph-cpi", "tachograph-perflib", "tachograph-system"]),
     ("tachograph-logs", &["tachograph-counters"]),
     ("tachograph-flow", &["tachograph-counters", "tachograph-perflib", "tachograph-logs"]),
+    (
+        "tachograph-monitor",
+        &["tachograph-counters", "tachograph-perflib", "tachograph-logs", "tachograph-flow"],
+    ),
+    (
+        "tachograph-screen",
+        &[
+            "tachograph-counters",
+            "tachograph-perflib",
+            "tachograph-logs",
+            "tachograph-flow",
+            "tachograph-monitor",
+        ],
+    ),
+    (
+        "tachograph-web",
+        &[
+            "tachograph-counters",
+            "tachograph-perflib",
+            "tachograph-logs",
+            "tachograph-flow",
+            "tachograph-monitor",
+            // For tests: the names of every counter there is.
+            "tachograph-cpi",
+            "tachograph-system",
+        ],
+    ),
     ("tachograph-pdh", &["tachograph-counters", "tachograph-perflib", "tachograph-logs", "tachograph-flow"]),
     (
         "tachograph-capi",
@@ -44,7 +71,10 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "tachograph-logs",
             "tachograph-flow",
             "tachograph-machine",
+            "tachograph-monitor",
             "tachograph-publish",
+            "tachograph-screen",
+            "tachograph-web",
         ],
     ),
 ];

@@ -1,0 +1,133 @@
+//! `tacho serve` as a process: what it prints, serves and refuses, and how it ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A running server; ended when it is dropped.
+struct Server {
+    child: Child,
+    host: String,
+    _out: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = tacho(&["serve", "--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("tacho runs");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("a line");
+        let host = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
+        let host = host.unwrap_or_else(|| panic!("no address: '{line}'")).to_owned();
+        Self { child, host, _out: out }
+    }
+
+    fn get(&self, target: &str) -> String {
+        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        let text = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host);
+        stream.write_all(text.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn tacho(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
+    command.args(arguments);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    tacho(arguments).output().expect("tacho runs")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+#[test]
+fn a_log_has_the_statistics_of_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log.blg");
+    let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "4", "-o", text(&log)]);
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    let server = Server::start(&[text(&log), text(folder.path())]);
+    let end = Instant::now() + Duration::from_secs(30);
+    while !server.get("/api/sources/1").contains(r#""state":"ready""#) {
+        assert!(Instant::now() < end, "the log is not read");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let answer = server.get("/api/sources/1/statistics");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    let stats = run(&["stats", text(&log), "-f", "json"]).stdout;
+    assert_eq!(body, String::from_utf8(stats).expect("UTF-8"));
+    assert!(server.get("/").contains("<!doctype html>"));
+    let list = server.get("/api/sources");
+    assert!(list.contains("/log.blg") && list.contains(r#""kind":"live""#), "{list}");
+}
+
+#[test]
+fn a_signal_ends_it_at_once() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::start(&[]);
+        let mut stream = TcpStream::connect(&server.host).expect("it listens");
+        let target = "/api/stream?path=%5CMemory%5CAvailable%20Bytes";
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", server.host).expect("sent");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("an answer");
+        assert_eq!(&first, b"HTTP/1.1 200");
+        let begun = Instant::now();
+        kill_process(Pid::from_child(&server.child), signal).expect("a signal");
+        let status = server.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0));
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn what_is_not_safe_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = folder.path().join("token");
+    std::fs::write(&token, "a-token-of-many-letters\n").expect("a file");
+    let allow = |mode: u32| {
+        std::fs::set_permissions(&token, std::fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    let refused = |arguments: &[&str], status: i32, words: &str| {
+        let output = run(&[&["serve"], arguments].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+        assert!(message.contains(words) && !message.contains("many-letters"), "{arguments:?}: {message}");
+    };
+    refused(&["--listen", "0.0.0.0:0"], 2, "--token-file");
+    refused(&["--listen", "somewhere"], 2, "an address of this machine");
+    refused(&["--listen", "127.0.0.1", "--port", "1"], 2, "--port");
+    refused(&["--tls-cert", text(&token)], 2, "--tls-key");
+    allow(0o644);
+    refused(&["--listen", "0.0.0.0:0", "--token-file", text(&token)], 1, "chmod");
+    allow(0o600);
+    refused(&["--tls-cert", text(&token), "--tls-key", text(&token)], 1, "token");
+    refused(&["--port", "0", "/no/such/log.blg"], 1, "/no/such/log.blg");
+    std::fs::write(&token, "short").expect("a file");
+    refused(&["--port", "0", "--token-file", text(&token)], 1, "16");
+    let server = Server::start(&[]);
+    let port = server.host.rsplit(':').next().expect("a port");
+    refused(&["--port", port], 1, port);
+}

@@ -1,0 +1,76 @@
+//! The files of the page become a table that is built into the library, each as it is and compressed.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// What the page may be made of: extensions and media types.
+const KINDS: [(&str, &str); 5] = [
+    ("css", "text/css; charset=utf-8"),
+    ("html", "text/html; charset=utf-8"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+];
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=page");
+    let page = Path::new("page");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let mut files = Vec::new();
+    if page.is_dir() {
+        find(page, &mut files)?;
+    }
+    files.sort();
+    let mut table = String::from("static ASSETS: &[Asset] = &[\n");
+    for (number, file) in files.iter().enumerate() {
+        let Some((_, kind)) = KINDS.iter().find(|(extension, _)| has_extension(file, extension)) else {
+            continue;
+        };
+        let name = file.strip_prefix(page).unwrap_or(file).to_string_lossy().replace('\\', "/");
+        let bytes = fs::read(file)?;
+        let compressed = out.join(format!("{number}.gz"));
+        let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
+        encoder.write_all(&bytes)?;
+        encoder.finish()?;
+        let path = fs::canonicalize(file)?;
+        // Writing into a String cannot fail.
+        let _ = writeln!(
+            table,
+            "    Asset {{ name: {name:?}, kind: {kind:?}, etag: \"\\\"{:016x}\\\"\", bytes: include_bytes!({path:?}), gzip: include_bytes!({compressed:?}) }},",
+            hash(&bytes)
+        );
+    }
+    table.push_str("];\n");
+    fs::write(out.join("assets.rs"), table)
+}
+
+fn has_extension(file: &Path, wanted: &str) -> bool {
+    file.extension().is_some_and(|extension| extension == wanted)
+}
+
+/// All files of a folder and of those in it, but what npm installs.
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "node_modules") {
+                find(&path, files)?;
+            }
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// FNV-1a: tells one version of a file from another.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,167 @@
+// What keys and buttons do with the chart and its counters.
+
+import { byId } from "./element.js";
+import { figure } from "./figures.js";
+import { nameOf } from "./hover.js";
+import { announce, say } from "./messages.js";
+import { STYLES } from "./palette.js";
+import { powerOf } from "./scale.js";
+import { change, changeEntries, entry, state } from "./state.js";
+import { toggleTheme } from "./theme.js";
+import { moved, withinWhole, zoomBack, zoomed, zoomForth } from "./zoom.js";
+
+const VIEWS = ["line", "histogram", "report"];
+
+/** The next view: line, histogram, report. */
+export function nextView() {
+  const view = VIEWS[(VIEWS.indexOf(state.view) + 1) % VIEWS.length];
+  change({ view });
+  announce(`View: ${view}`);
+}
+
+const view = (page) => ({ begin: page.data.begin, end: page.data.end });
+const whole = (page) => page.loader.whole() ?? page.data;
+
+/** Zooms by a factor around the middle. */
+export function zoomBy(page, factor) {
+  page.choose(withinWhole(zoomed(view(page), factor), whole(page)));
+}
+
+/** Moves the stretch by a share of its length. */
+export function pan(page, share) {
+  if (!state.range) return;
+  const range = withinWhole(moved(view(page), share), whole(page));
+  if (range) page.choose(range);
+}
+
+/** Stops live data, or lets it go on. */
+export function freeze(page) {
+  if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
+  if (page.loader.isRunning()) {
+    if (!page.feed.block) return undefined;
+    change({ frozen: page.feed.borders().seconds });
+    return announce("Frozen.");
+  }
+  change({ frozen: null, range: null });
+  return announce("Live data goes on.");
+}
+
+/** While frozen: one update. */
+export function step(page) {
+  if (!state.frozen || !page.feed.block) return say("One update is for frozen data: freeze it first (f).");
+  change({ frozen: page.feed.borders().seconds, range: null });
+  return announce("Updated.");
+}
+
+/** Takes counters off the chart. */
+export function removeLines(page, keys) {
+  const lines = page.data.lines.filter((line) => keys.includes(line.key));
+  if (!lines.length) return;
+  const order = page.legend.order;
+  const at = order.indexOf(state.selected);
+  const rest = order.filter((key) => !keys.includes(key));
+  const selected = keys.includes(state.selected) ? (rest[Math.min(at, rest.length - 1)] ?? null) : state.selected;
+  let { paths } = state;
+  const removed = new Set(state.removed);
+  for (const line of lines) {
+    const own = line.path.replace(/^\\\\[^\\]+/, "").toLowerCase();
+    const exact = paths.filter((path) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
+    if (exact.length && page.data.blocks.length === 1) paths = paths.filter((path) => !exact.includes(path));
+    else removed.add(line.key);
+    state.legend.delete(line.key);
+  }
+  const isEmpty = !rest.length;
+  change({ paths: isEmpty ? [] : paths, removed: isEmpty ? new Set() : removed, selected, isCleared: isEmpty });
+  const hadFocus = document.activeElement === document.body || byId("legend-body").contains(document.activeElement);
+  announce(`Removed ${lines.map(nameOf).join(", ")}.`);
+  if (hadFocus && selected) requestAnimationFrame(() => requestAnimationFrame(() => page.legend.step(0, true)));
+}
+
+/** Whether every counter is scaled to fit. */
+export function areFitting(page) {
+  return page.data.lines.length > 0 && page.data.lines.every((line) => entry(line.key).scale === "fit");
+}
+
+/** Scales all counters to fit, or by their defaults where they fit already. */
+export function toggleFit(page) {
+  const scale = areFitting(page) ? "default" : "fit";
+  changeEntries(page.data.lines.map((line) => line.key), { scale });
+  announce(scale === "fit" ? "All counters are scaled to fit." : "All counters have their default scales.");
+}
+
+function withSelected(page, act) {
+  const line = page.line();
+  if (line) act(line);
+}
+
+/** Goes to the next or previous value on the chart and says it. */
+function read(page, by) {
+  const { chart, data, hover } = page;
+  if (state.view !== "line" || !chart.scene) return;
+  const line = page.line();
+  const block = data.blocks.find((candidate) => candidate.lines.includes(line));
+  if (!block) return;
+  const has = (row) => line.average[row] !== null && line.average[row] !== undefined && block.times[row] >= data.begin && block.times[row] <= data.end;
+  let row = page.readAt === undefined ? (by > 0 ? -1 : block.times.length) : block.times.findIndex((time) => time >= page.readAt - 1e-6);
+  if (row < 0 && page.readAt !== undefined) row = block.times.length;
+  do row += by;
+  while (row >= 0 && row < block.times.length && !has(row));
+  if (row < 0 || row >= block.times.length) return announce(by > 0 ? "No later value." : "No earlier value.");
+  page.readAt = block.times[row];
+  const told = hover.show(page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
+  announce(`${told?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
+}
+
+function rescale(page, by) {
+  withSelected(page, (line) => changeEntries([line.key], { scale: String(Math.max(-9, Math.min(9, powerOf(entry(line.key).scale, line) + by))) }));
+}
+
+/** Opens the menu that a field is in. */
+function showField(id) {
+  byId(id).closest("details").open = true;
+  byId(id).focus();
+  byId(id).select();
+}
+
+/** The keys of the page. They are those of the terminal monitor, where both have one. */
+export function keyTable(page) {
+  const set = (name, words) => withSelected(page, (line) => {
+    const now = !entry(line.key)[name];
+    changeEntries([line.key], { [name]: now });
+    announce(`${nameOf(line)}: ${now ? words[0] : words[1]}`);
+  });
+  return [
+    { keys: ["a", "Insert", "/"], shown: ["a", "/"], words: "Add counters: open the tree, search in it", act: () => page.tree.open() },
+    { keys: ["g"], shown: ["g", "1", "2", "3"], words: "Next view; line, histogram, report", act: nextView },
+    ...VIEWS.map((name, index) => ({ keys: [String(index + 1)], act: () => change({ view: name }) })),
+    { keys: ["*"], shown: ["*", "=", "~"], words: "Scale to fit: all counters, the selected one; its default scale", act: () => toggleFit(page) },
+    { keys: ["="], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "fit" })) },
+    { keys: ["~"], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "default" })) },
+    { keys: ["<"], shown: ["<", ">"], words: "Scale the selected counter by 10 down, up", act: () => rescale(page, -1) },
+    { keys: [">"], act: () => rescale(page, 1) },
+    { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { number: (entry(line.key).number + 1) % STYLES, isColoured: true })) },
+    { keys: ["h"], words: "Highlight the selected counter", act: () => set("isHighlighted", ["highlighted", "not highlighted"]) },
+    { keys: ["x", " "], shown: ["x", "Space"], words: "Show or hide the selected counter", act: () => set("isHidden", ["hidden", "shown"]) },
+    { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; the other way round", act: () => page.legend.sortByNext() },
+    { keys: ["o"], act: () => state.sort && change({ sort: { ...state.sort, isDescending: !state.sort.isDescending } }) },
+    { keys: ["Delete", "Backspace", "d"], shown: ["Delete", "d"], words: "Remove the selected counter", act: () => withSelected(page, (line) => removeLines(page, [line.key])) },
+    { keys: ["ArrowUp", "k"], shown: ["↑", "↓", "k", "j"], words: "Select the counter above or below", act: () => page.legend.step(-1, false) },
+    { keys: ["ArrowDown", "j"], act: () => page.legend.step(1, false) },
+    { keys: ["f"], words: "Freeze live data, or let it go on", act: () => freeze(page) },
+    { keys: ["u"], words: "One update while frozen", act: () => step(page) },
+    { keys: ["i"], shown: ["i", "p"], words: "Live: every n-th collection; how many points", act: () => showField("every-field") },
+    { keys: ["p"], act: () => showField("points-field") },
+    { keys: ["+"], shown: ["+", "−"], words: "Zoom in, zoom out", act: () => zoomBy(page, 0.5) },
+    { keys: ["-", "_"], act: () => zoomBy(page, 2) },
+    { keys: ["ArrowLeft"], shown: ["←", "→"], words: "Move the zoomed range", act: () => pan(page, -0.25) },
+    { keys: ["ArrowRight"], act: () => pan(page, 0.25) },
+    { keys: ["0"], words: "The whole range", act: () => page.choose(null) },
+    { keys: ["["], shown: ["[", "]"], words: "Back to the range before, forward again", act: zoomBack },
+    { keys: ["]"], act: zoomForth },
+    { keys: [","], shown: [",", "."], words: "Previous, next value of the selected counter, said in words", act: () => read(page, -1) },
+    { keys: ["."], act: () => read(page, 1) },
+    { keys: ["Escape"], act: () => page.hover.hide() },
+    { keys: ["t"], words: "Dark or light", act: toggleTheme },
+    { keys: ["?"], words: "This list", act: () => byId("help-dialog").showModal() },
+  ];
+}

@@ -1,0 +1,204 @@
+// The line chart: a line of averages per counter, with its minimum and maximum as a band. uPlot draws lines and axes.
+
+import uPlot from "./vendor/uPlot.esm.js";
+import { joined } from "./blocks.js";
+import { faded, highlightColour, lineStyle } from "./palette.js";
+import { entry, state } from "./state.js";
+import { powerOf } from "./scale.js";
+import { theme, colour } from "./theme.js";
+import { timeMarks, valueMarks, valueRange } from "./ticks.js";
+
+const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
+
+/** How a line is drawn: its own style, or black or white and thick where it is highlighted. */
+export function styleOf(line) {
+  const { number, isHighlighted } = entry(line.key);
+  const style = lineStyle(number, theme());
+  return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
+}
+
+/** The factor that a line is drawn with. */
+export function factorOf(line) {
+  return 10 ** powerOf(entry(line.key).scale, line);
+}
+
+/** What the chart and its pictures draw: joined times, columns with styles, and both ranges. */
+export function sceneOf(data, mostMarks) {
+  const { times, columns } = joined(data.blocks, (line) => !entry(line.key).isHidden, factorOf);
+  let [low, high] = [Infinity, -Infinity];
+  const take = (values) => {
+    for (const value of values) {
+      if (value === null || value === undefined) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  };
+  for (const column of columns) {
+    column.style = styleOf(column.line);
+    take(column.average);
+    take(column.minimum);
+    take(column.maximum);
+  }
+  // Highlighted lines lie above the others.
+  columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
+  const range = state.axis === "100" ? [0, 100] : valueRange(low, high, mostMarks);
+  return { times, columns, low: range[0], high: range[1], begin: data.begin, end: data.end, zone: data.zone };
+}
+
+/** How opaque a band is: fainter where many lie over each other. */
+export function bandOpacity(lines) {
+  return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
+}
+
+/** Stretches of rows that have both a minimum and a maximum, as `[first, last]`; rows that hold undefined are passed over. */
+export function bandStretches({ minimum, maximum, average }) {
+  const stretches = [];
+  let rows = [];
+  const close = () => {
+    if (rows.length) stretches.push(rows);
+    rows = [];
+  };
+  for (let row = 0; row < minimum.length; row += 1) {
+    if (typeof minimum[row] === "number" && typeof maximum[row] === "number") rows.push(row);
+    else if (average[row] === null) close();
+  }
+  close();
+  return stretches;
+}
+
+/** The chart in its place on the page. */
+export class Chart {
+  constructor(place) {
+    this.place = place;
+    this.plot = null;
+    this.shape = "";
+    this.scene = null;
+    this.hooks = { cursor: () => {}, ready: () => {} };
+    new ResizeObserver(() => this.resize()).observe(place);
+  }
+
+  /** How many columns the plot is wide: as many are asked for. */
+  columns() {
+    return Math.max(50, Math.min(2000, Math.round(this.place.clientWidth - 70)));
+  }
+
+  size() {
+    return { width: Math.max(200, this.place.clientWidth), height: Math.max(120, this.place.clientHeight) };
+  }
+
+  resize() {
+    if (!this.plot || !this.place.clientWidth) return;
+    const { width, height } = this.size();
+    if (width !== this.plot.width || height !== this.plot.height) this.plot.setSize({ width, height });
+  }
+
+  marksDown() {
+    return Math.max(2, Math.floor(this.size().height / 45));
+  }
+
+  marksAcross() {
+    return Math.max(2, Math.floor(this.size().width / 105));
+  }
+
+  /** Draws `data`: blocks, the range of time, the zone. */
+  draw(data) {
+    this.data = data;
+    this.scene = sceneOf(data, this.marksDown());
+    const { columns, times } = this.scene;
+    const shape = JSON.stringify([theme(), data.zone === null, columns.map(({ line, style }) => [line.key, style])]);
+    const values = [times, ...columns.map((column) => column.average)];
+    if (shape !== this.shape || !this.plot) {
+      this.shape = shape;
+      this.rebuild(values);
+    } else {
+      this.plot.batch(() => {
+        this.plot.setData(values, false);
+        this.fit();
+      });
+    }
+  }
+
+  fit() {
+    const { begin, end, low, high } = this.scene;
+    this.plot.setScale("x", { min: begin, max: end });
+    this.plot.setScale("y", { min: low, max: high });
+  }
+
+  rebuild(values) {
+    this.plot?.destroy();
+    const ink = colour("ink-soft");
+    const axis = { stroke: ink, font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
+    const across = (min, max) => timeMarks(min, max, this.marksAcross(), this.scene.zone);
+    const down = (min, max) => valueMarks(min, max, this.marksDown());
+    this.plot = new uPlot(
+      {
+        ...this.size(),
+        legend: { show: false },
+        padding: [12, 30, 0, 0],
+        cursor: {
+          drag: { x: false, y: false, setScale: false },
+          points: { size: 7, show: values.length <= 40 },
+          y: false,
+        },
+        scales: { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: (_, min, max) => [min, max] } },
+        axes: [
+          {
+            ...axis,
+            size: 42,
+            splits: (_, __, min, max) => across(min, max).map((mark) => mark.at),
+            values: (plot) => across(plot.scales.x.min, plot.scales.x.max).map((mark) => (mark.second ? `${mark.label}\n${mark.second}` : mark.label)),
+          },
+          {
+            ...axis,
+            size: (plot, labels) => 14 + Math.max(22, ...(labels ?? []).map((label) => 7 * String(label ?? "").length)),
+            splits: (_, __, min, max) => down(min, max).map((mark) => mark.at),
+            values: (plot) => down(plot.scales.y.min, plot.scales.y.max).map((mark) => mark.label),
+          },
+        ],
+        series: [
+          {},
+          ...this.scene.columns.map(({ style }) => ({
+            stroke: style.colour,
+            width: style.width,
+            dash: style.dash,
+            points: { size: 5, fill: style.colour, stroke: style.colour },
+          })),
+        ],
+        hooks: {
+          drawAxes: [(plot) => this.drawBands(plot)],
+          setCursor: [(plot) => this.hooks.cursor(plot)],
+        },
+      },
+      values,
+      this.place,
+    );
+    this.plot.batch(() => this.fit());
+    this.hooks.ready(this.plot);
+  }
+
+  /** Fills between minimum and maximum. */
+  drawBands(plot) {
+    const { ctx, bbox } = plot;
+    const { columns, times } = this.scene;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    const opacity = bandOpacity(columns.length);
+    for (const column of columns) {
+      ctx.fillStyle = faded(column.style.colour, opacity);
+      for (const rows of bandStretches(column)) {
+        ctx.beginPath();
+        for (const row of rows) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.maximum[row], "y", true));
+        for (const row of rows.reverse()) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.minimum[row], "y", true));
+        ctx.fill();
+      }
+    }
+    ctx.restore();
+  }
+
+  /** Forgets what was drawn, so that the next drawing takes up new colours. */
+  forget() {
+    this.shape = "";
+  }
+}

@@ -1,0 +1,61 @@
+// Taking along what is shown: the selection as a log, the chart as a picture, the view as a link.
+
+import * as api from "./api.js";
+import { complain, say } from "./messages.js";
+import { drawPicture, pictureSize } from "./picture.js";
+import { CanvasPen, SvgPen } from "./pens.js";
+import { entry, state } from "./state.js";
+
+/** Lets the browser save bytes under a name. */
+function save(name, blob) {
+  const address = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+/** Saves the counters that are shown over the visible range, a file per source. `bordersOf(source)`: RFC 3339 texts. */
+export async function saveSelection(data, format, bordersOf) {
+  for (const block of data.blocks) {
+    const shown = block.lines.filter((line) => !entry(line.key).isHidden);
+    if (!shown.length) continue;
+    // The paths as they were added, where they say the same: addresses have a limit.
+    const isAll = block.hasAll && shown.length === block.lines.length;
+    const paths = isAll ? state.paths : shown.map((line) => line.path);
+    try {
+      const { name, blob } = await api.exported(block.source.id, { paths, ...bordersOf(block.source), format });
+      save(name, blob);
+      say(`Saved ${name}.`);
+    } catch (problem) {
+      complain(problem);
+    }
+  }
+  if (!data.blocks.some((block) => block.lines.length)) say("There is nothing to save: no counters are on the chart.");
+}
+
+/** Saves the chart as "png" or "svg". */
+export async function savePicture(data, lines, format) {
+  const size = pictureSize(lines.filter((line) => !entry(line.key).isHidden));
+  const pen = format === "svg" ? new SvgPen(size.width, size.height) : new CanvasPen(size.width, size.height, 2);
+  drawPicture(pen, data, lines, size);
+  try {
+    const stem = data.blocks[0]?.source.name.split("/").at(-1).replace(/\.\w+$/, "") || "chart";
+    save(`${stem}.${format}`, await pen.blob("Performance counters"));
+    say(`Saved ${stem}.${format}.`);
+  } catch (problem) {
+    complain(problem);
+  }
+}
+
+/** Puts the address of the view into the clipboard. */
+export async function copyLink() {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link to this view is in the clipboard.");
+  } catch {
+    // Only allowed on secure pages: the address line has it as well.
+    say("The browser does not let the page copy. The address line holds the link to this view.");
+  }
+}

@@ -1,0 +1,60 @@
+// Numbers and lengths of time as people read them.
+
+// Ties go to the even digit, as Rust formats them: the page, the terminal monitor and `tacho stats` show the same digits.
+const threeDecimals = new Intl.NumberFormat("en-US", {
+  minimumFractionDigits: 3,
+  maximumFractionDigits: 3,
+  roundingMode: "halfEven",
+});
+const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+
+/** What stands where there is no value, which is not zero. */
+export const NONE = "---";
+
+/**
+ * Three decimals with digit grouping: `5,309.189`; more decimals where three would say 0; `---` for no value; hexadecimal for
+ * counters whose `type` is. The terminal monitor writes the same.
+ */
+export function figure(value, type = "") {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  const size = Math.abs(value);
+  if (type?.endsWith("_HEX") && Number.isInteger(value)) return `0x${value.toString(16)}`;
+  if (size !== 0 && (size >= 1e15 || size < 1e-6)) return value.toExponential(3).replace("e+", "e");
+  if (size !== 0 && size < 0.0005) return value.toFixed(2 + Math.ceil(-Math.log10(size)));
+  return threeDecimals.format(value);
+}
+
+/** A number for the axis of a chart: as few digits as tell the steps apart. */
+export function axisFigure(value, step) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e9 || size < 1e-4) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  const decimals = Math.max(0, Math.min(9, -Math.floor(Math.log10(step || size) + 1e-9)));
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** A length of time in seconds as `m:ss`, or `h:mm:ss` from an hour on; cut off, never rounded up. */
+export function duration(seconds) {
+  if (seconds === null || !Number.isFinite(seconds) || seconds < 0) return NONE;
+  const whole = Math.floor(seconds + 1e-7);
+  const two = (number) => String(number).padStart(2, "0");
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+/** A size of a file: `393 kB`. */
+export function fileSize(bytes) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let size = bytes;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${short.format(size)} ${units[unit]}`;
+}
+
+/** `1 counter`, `2 counters`. */
+export function count(number, noun) {
+  return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,211 @@
+// The legend: a row per counter with its style, scale and figures; to select, show and hide, scale, highlight, sort, remove.
+
+import { styleOf } from "./chart.js";
+import { byId, element, setText, swatch } from "./element.js";
+import { figure, NONE } from "./figures.js";
+import { STYLES } from "./palette.js";
+import { factorText, POWERS, powerOf } from "./scale.js";
+import { change, changeEntries, entry, state } from "./state.js";
+
+const instanceOf = (line) => line.instance ?? null;
+const words = (text) => (text === null || text === undefined || text === "" ? NONE : text);
+const scaleOf = (line) => powerOf(entry(line.key).scale, line);
+
+/** The columns in their order: what they sort by, and how a cell is made and renewed. */
+const COLUMNS = [
+  { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, renew: renewShow },
+  { id: "colour", title: "Colour", sort: (line) => entry(line.key).number, make: swatchCell, renew: renewSwatch },
+  { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, renew: renewScale },
+  ...["average", "last", "minimum", "maximum"].map((name) => ({
+    id: name,
+    title: name[0].toUpperCase() + name.slice(1),
+    isNumber: true,
+    sort: (line) => line.statistics?.[name] ?? null,
+    text: (line) => figure(line.statistics?.[name], line.type),
+  })),
+  { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
+  { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
+  { id: "parent", title: "Parent", sort: (line) => line.parent, text: (line) => words(line.parent) },
+  { id: "set", title: "Set", sort: (line) => line.set, text: (line) => line.set },
+  { id: "computer", title: "Computer", sort: (line) => line.machine, text: (line) => words(line.machine && `\\\\${line.machine}`) },
+];
+
+function showCell(row) {
+  return element("input", { type: "checkbox", onchange: (event) => changeEntries([row.line.key], { isHidden: !event.target.checked }) });
+}
+
+function renewShow(box, line) {
+  box.checked = !entry(line.key).isHidden;
+  box.setAttribute("aria-label", `Show ${line.path}`);
+}
+
+function swatchCell(row) {
+  const next = () => changeEntries([row.line.key], { number: (entry(row.line.key).number + 1) % STYLES, isColoured: true });
+  return element("button", { type: "button", class: "plain swatch-place", title: "Next colour (c)", onclick: next });
+}
+
+function renewSwatch(place, line) {
+  place.setAttribute("aria-label", `Next colour of ${line.path}`);
+  const style = styleOf(line);
+  const told = JSON.stringify(style);
+  if (place.dataset.style === told) return;
+  place.dataset.style = told;
+  place.replaceChildren(swatch(style));
+}
+
+function scaleCell(row) {
+  const choose = (event) => changeEntries([row.line.key], { scale: event.target.value });
+  return element("select", { onchange: choose }, element("option", { value: "default" }), element("option", { value: "fit" }), POWERS.map((power) => element("option", { value: power }, factorText(power))));
+}
+
+function renewScale(list, line) {
+  const { scale } = entry(line.key);
+  setText(list.options[0], `${factorText(powerOf("default", line))} (default)`);
+  setText(list.options[1], scale === "fit" ? `${factorText(powerOf("fit", line))} (fit)` : "Scale to fit");
+  if (list.value !== String(scale)) list.value = String(scale);
+  list.setAttribute("aria-label", `Scale of ${line.path}`);
+}
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** The lines in the legend's order; what has no value comes last either way. */
+export function sorted(lines) {
+  const column = COLUMNS.find(({ id }) => id === state.sort?.column);
+  if (!column) return lines;
+  const turn = state.sort.isDescending ? -1 : 1;
+  return [...lines].sort((one, other) => {
+    const [a, b] = [column.sort(one), column.sort(other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    return turn * (typeof a === "number" ? a - b : collator.compare(a, b));
+  });
+}
+
+/** The legend in its table. */
+export class Legend {
+  /** `onRemove(keys)` takes counters off. */
+  constructor({ onRemove }) {
+    this.onRemove = onRemove;
+    this.rows = new Map();
+    this.order = [];
+    this.severalSources = false;
+    this.body = byId("legend-body");
+    this.heads = new Map();
+    const head = byId("legend-head");
+    for (const column of COLUMNS) {
+      const button = element("button", { type: "button", class: "plain", onclick: () => this.sortBy(column.id) }, column.title);
+      const cell = element("th", { scope: "col", class: column.isNumber ? "number" : null, "data-column": column.id }, button);
+      this.heads.set(column.id, cell);
+      head.append(cell);
+    }
+    head.append(element("td", { "data-column": "remove" }));
+    this.body.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Up, then down, then in the order of adding again. */
+  sortBy(column) {
+    const { sort } = state;
+    if (sort?.column !== column) change({ sort: { column, isDescending: false } });
+    else change({ sort: sort.isDescending ? null : { column, isDescending: true } });
+  }
+
+  /** Sorts by the next column. */
+  sortByNext() {
+    const at = COLUMNS.findIndex(({ id }) => id === state.sort?.column);
+    change({ sort: at + 1 < COLUMNS.length ? { column: COLUMNS[at + 1].id, isDescending: false } : null });
+  }
+
+  /** Shows these lines. */
+  draw(lines, severalSources) {
+    this.severalSources = severalSources;
+    const order = sorted(lines);
+    const keys = new Set(order.map((line) => line.key));
+    for (const [key, row] of this.rows) {
+      if (keys.has(key)) continue;
+      row.element.remove();
+      this.rows.delete(key);
+    }
+    const selected = keys.has(state.selected) ? state.selected : order[0]?.key;
+    let place = this.body.firstElementChild;
+    for (const line of order) {
+      const row = this.rows.get(line.key) ?? this.add(line.key);
+      this.renew(row, line, line.key === selected);
+      if (row.element === place) place = place.nextElementSibling;
+      else this.body.insertBefore(row.element, place);
+    }
+    this.order = order.map((line) => line.key);
+    for (const [id, cell] of this.heads) {
+      const isSorted = state.sort?.column === id;
+      cell.setAttribute("aria-sort", isSorted ? (state.sort.isDescending ? "descending" : "ascending") : "none");
+    }
+    byId("legend-empty").hidden = order.length > 0;
+    byId("legend-table").hidden = order.length === 0;
+  }
+
+  add(key) {
+    const row = { cells: [], line: null };
+    row.element = element("tr", { onclick: () => change({ selected: key }) });
+    for (const column of COLUMNS) {
+      const content = column.make?.(row) ?? null;
+      const cell = element(column.isHead ? "th" : "td", { scope: column.isHead ? "row" : null, class: column.isNumber ? "number" : null, "data-column": column.id, "data-title": column.title }, content);
+      row.cells.push({ column, cell, content });
+      row.element.append(cell);
+    }
+    // The way to remove for mouse and finger; by key it is Delete.
+    const remove = element("button", { type: "button", class: "plain remove", onclick: (event) => { event.stopPropagation(); this.onRemove([key]); } }, "×");
+    row.remove = remove;
+    row.element.append(element("td", { "data-column": "remove" }, remove));
+    this.rows.set(key, row);
+    return row;
+  }
+
+  renew(row, line, isSelected) {
+    row.line = line;
+    for (const { column, cell, content } of row.cells) {
+      if (column.renew) column.renew(content, line);
+      else {
+        const text = column.id === "computer" && this.severalSources ? `${column.text(line)} · ${line.source.name}` : column.text(line);
+        setText(cell, text);
+      }
+    }
+    const average = row.cells.find(({ column }) => column.id === "average").cell;
+    const isArithmetic = line.average_kind === "arithmetic";
+    average.classList.toggle("arithmetic", isArithmetic);
+    average.title = isArithmetic ? "Arithmetic mean of displayed values, which is all that a text log allows" : "";
+    row.element.classList.toggle("hidden-line", entry(line.key).isHidden);
+    row.element.classList.toggle("highlighted", entry(line.key).isHighlighted);
+    row.element.setAttribute("aria-selected", String(isSelected));
+    row.element.tabIndex = isSelected ? 0 : -1;
+    row.element.title = line.path;
+    row.remove.setAttribute("aria-label", `Remove ${line.path}`);
+  }
+
+  /** Marks the row of the counter that the pointer is nearest to. */
+  point(key) {
+    if (key === this.pointed) return;
+    this.rows.get(this.pointed)?.element.classList.remove("pointed");
+    this.rows.get(key)?.element.classList.add("pointed");
+    this.pointed = key;
+  }
+
+  /** Selects the counter `by` rows further. */
+  step(by, focus) {
+    if (!this.order.length) return;
+    // Without a choice the first one counts as selected.
+    const from = Math.max(0, this.order.indexOf(state.selected));
+    const to = Math.max(0, Math.min(this.order.length - 1, from + by));
+    change({ selected: this.order[to] });
+    const row = this.rows.get(this.order[to]).element;
+    if (focus) row.focus();
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  key(event) {
+    if (event.target.tagName === "SELECT") return;
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 };
+    if (event.key in steps) this.step(steps[event.key], true);
+    else if ((event.key === "Enter" || event.key === " ") && event.target.tagName === "TR") this.step(0, true);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

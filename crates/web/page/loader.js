@@ -1,0 +1,128 @@
+// Gets what is to be shown: the blocks of all sources on the chart over the visible range.
+
+import * as api from "./api.js";
+import { blockOf } from "./blocks.js";
+import { state } from "./state.js";
+import { seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } from "./time.js";
+
+/** Blocks of the shown sources; live ones come from the feed while it runs. */
+export class Loader {
+  /** `columns()`: how wide the chart is. `onData()`, `onBusy(isBusy)`, `onProblem(error)`. */
+  constructor({ sources, feed, columns, onData, onBusy, onProblem }) {
+    Object.assign(this, { sources, feed, columns, onData, onBusy, onProblem });
+    this.blocks = new Map();
+  }
+
+  /** Whether sources are laid over each other from their starts. */
+  fromStarts() {
+    return state.align === "start" && this.sources.shown().length > 1;
+  }
+
+  /** Whether live values run on the chart now. */
+  isRunning() {
+    return !state.frozen && !state.range && this.sources.shown().some((source) => source.kind === "live");
+  }
+
+  /** The stretch of a source on the axis, when nothing is zoomed into. */
+  spanOf(source) {
+    let span;
+    if (source.kind === "live") span = state.frozen ?? (this.feed.block && { begin: this.feed.block.begin, end: this.feed.block.end });
+    else if (source.begin !== null) span = { begin: seconds(source.begin), end: seconds(source.end) };
+    if (!span) return null;
+    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : span;
+  }
+
+  /** All of the axis. */
+  whole() {
+    const spans = this.sources.shown().map((source) => this.spanOf(source)).filter(Boolean);
+    if (!spans.length) return null;
+    return { begin: Math.min(...spans.map((span) => span.begin)), end: Math.max(...spans.map((span) => span.end)) };
+  }
+
+  /** The borders of the visible range in a source's own time, as RFC 3339 texts; null for all of a log. */
+  bordersOf(source) {
+    const isLive = source.kind === "live";
+    if (isLive && this.isRunning()) {
+      const { begin, end } = this.feed.borders();
+      return { begin, end };
+    }
+    const range = state.range ?? (isLive ? (this.fromStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null);
+    if (!range) return { begin: null, end: null };
+    let start = 0n;
+    if (this.fromStarts()) start = isLive ? ticksOfSeconds(state.frozen.begin) : ticksOf(source.begin);
+    return { begin: textOf(start + ticksOfSeconds(range.begin)), end: textOf(start + ticksOfSeconds(range.end)) };
+  }
+
+  shiftOf(source) {
+    if (!this.fromStarts()) return 0;
+    return source.kind === "live" ? state.frozen.begin : seconds(source.begin);
+  }
+
+  /** Asks for what the state shows. A later call makes an earlier one moot. */
+  async load() {
+    this.asking?.abort();
+    const asking = (this.asking = new AbortController());
+    const shown = this.sources.shown().filter((source) => source.kind !== "live" || !this.isRunning());
+    const busy = setTimeout(() => this.onBusy(true), 250);
+    const whole = this.whole();
+    try {
+      const blocks = await Promise.all(
+        shown.map(async (source) => {
+          if (!state.paths.length) return null;
+          const span = this.spanOf(source);
+          const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
+          const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
+          const answer = await this.ask(source, columns, asking.signal);
+          return blockOf(source, answer, this.shiftOf(source));
+        }),
+      );
+      if (asking.signal.aborted) return;
+      this.blocks = new Map(blocks.filter(Boolean).map((block) => [block.source.id, block]));
+      this.onData();
+    } catch (problem) {
+      if (problem.name !== "AbortError") this.onProblem(problem);
+    } finally {
+      clearTimeout(busy);
+      if (this.asking === asking) this.onBusy(false);
+    }
+  }
+
+  /** Asks for a source's series; with fewer columns where that many series have too many values for the server. */
+  async ask(source, columns, signal) {
+    for (;;) {
+      try {
+        return await api.series(source.id, { paths: state.paths, ...this.bordersOf(source), columns }, signal);
+      } catch (problem) {
+        if (problem.status !== 413 || columns <= 20) throw problem;
+        columns = Math.max(20, columns >> 2);
+      }
+    }
+  }
+
+  /** What is shown now: blocks without what was removed, the visible range, the zone of its times, what was not found. */
+  data() {
+    const blocks = [];
+    for (const source of this.sources.shown()) {
+      const isLive = source.kind === "live" && this.isRunning();
+      let block = isLive ? this.feed.block : this.blocks.get(source.id);
+      if (!block) continue;
+      if (isLive && this.fromStarts()) {
+        const shift = block.begin;
+        block = { ...block, times: block.times.map((time) => time - shift), begin: 0, end: block.end - shift };
+      }
+      const lines = block.lines.filter((line) => !state.removed.has(line.key));
+      blocks.push({ ...block, lines, hasAll: lines.length === block.lines.length });
+    }
+    const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
+    const named = this.sources.shown();
+    const zone = this.fromStarts() ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
+    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks) };
+  }
+}
+
+/** The paths that no source has. */
+function missingIn(blocks) {
+  if (!blocks.length) return [];
+  const [first, ...rest] = blocks;
+  return first.missing.filter(({ path }) => rest.every((block) => block.missing.some((other) => other.path === path)));
+}

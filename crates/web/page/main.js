@@ -1,0 +1,278 @@
+// Puts the page together: state, data, and the parts that show them.
+
+import * as api from "./api.js";
+import { Chart } from "./chart.js";
+import { setUpControls, showControls } from "./controls.js";
+import { byId, setText } from "./element.js";
+import { drawHistogram } from "./histogram.js";
+import { Hover, summaryOf } from "./hover.js";
+import { setUpKeys } from "./keys.js";
+import { keyTable, removeLines } from "./actions.js";
+import { Legend, sorted } from "./legend.js";
+import { LiveFeed } from "./live.js";
+import { Loader } from "./loader.js";
+import { setUpMenus } from "./menus.js";
+import { announce, complain } from "./messages.js";
+import { titleOf } from "./picture.js";
+import { drawReport } from "./report.js";
+import { setUpViews } from "./saved.js";
+import { Sources } from "./sources.js";
+import { change, fromFragment, onChange, setPresent, state, toFragment } from "./state.js";
+import { setUpTheme } from "./theme.js";
+import { Tree } from "./tree.js";
+import { drawValueBar } from "./valuebar.js";
+import { watchPointer, zoomTo } from "./zoom.js";
+
+const sources = new Sources();
+const chart = new Chart(byId("chart"));
+const hover = new Hover(chart, byId("hover"));
+const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && fresh(), onState: showLiveState, onProblem: problemOfData });
+const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: fresh, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
+const tree = new Tree({ sources: () => sources.ready() });
+sources.onChange = () => tree.sourcesChanged();
+/** What the parts work with. */
+const page = { sources, chart, hover, feed, loader, tree, data: loader.data(), choose, line: selectedLine };
+const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
+page.legend = legend;
+
+let isReady = false;
+/** Something is dragged over the chart: live data waits. */
+let isHeld = false;
+let drawing = 0;
+let liveState = "connecting";
+let following = "";
+
+/** The selected counter, or else the legend's first. */
+function selectedLine() {
+  return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
+}
+
+/** New data came. */
+function fresh() {
+  const data = loader.data();
+  if (!data.lines.length && showDefaults(data)) return;
+  page.data = data;
+  setPresent(new Set(data.lines.map((line) => line.key)));
+  byId("chart-empty").dataset.problem = "";
+  draw();
+}
+
+const tried = new Set();
+
+/** Where a source has none of the chosen counters, its own first ones are shown. Answers whether that happened. */
+function showDefaults(data) {
+  const shown = sources.shown();
+  const names = shown.map((source) => source.id).join(" ");
+  const usual = [...new Set(shown.flatMap((source) => source.default_paths ?? []))];
+  const isUseless = state.paths.length ? data.missing.length >= state.paths.length : !state.isCleared;
+  const isWhole = !state.range && !state.frozen;
+  if (!isUseless || !isWhole || !usual.length || tried.has(names)) return false;
+  tried.add(names);
+  change({ paths: usual, removed: new Set() });
+  return true;
+}
+
+function problemOfData(problem) {
+  if (problem.status === 404 && !api.serverIsAway()) return refresh();
+  // A server that is away is told of by the line at the top.
+  if (problem.status === 0) return;
+  byId("chart-empty").dataset.problem = problem.message;
+  complain(problem);
+  draw();
+}
+
+/** Takes a stretch chosen on the chart; live data stops for it. */
+function choose(range) {
+  if (loader.isRunning()) {
+    if (!range) return;
+    const frozen = feed.borders().seconds;
+    if (loader.fromStarts()) frozen.end = Math.max(frozen.end, frozen.begin + range.end);
+    change({ frozen });
+  }
+  zoomTo(range);
+}
+
+function draw() {
+  cancelAnimationFrame(drawing);
+  drawing = requestAnimationFrame(drawNow);
+}
+
+function drawNow() {
+  const { data } = page;
+  const { view } = state;
+  for (const name of ["chart", "histogram", "report"]) byId(name).hidden = name !== (view === "line" ? "chart" : view);
+  const lines = sorted(data.lines);
+  const several = data.blocks.length > 1;
+  const select = (key) => change({ selected: key });
+  if (view === "line") chart.draw(data);
+  else {
+    hover.hide();
+    if (view === "histogram") drawHistogram(byId("histogram"), lines, select);
+    else drawReport(byId("report"), lines, several, select);
+  }
+  legend.draw(data.lines, several);
+  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
+  setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
+  setText(byId("missing-text"), data.missing.map(({ path, reason }) => `${path}: ${reason}`).join("; "));
+  setText(byId("chart-summary"), summaryOf(data));
+  // What the figures on the page are of, for whoever reads them by program.
+  byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
+  const empty = byId("chart-empty");
+  const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
+  const why = isReading ? "Reading the log…" : empty.dataset.problem || (state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
+  empty.hidden = data.lines.length > 0;
+  setText(empty, why);
+  showControls(page, liveState);
+}
+
+function showLiveState(now) {
+  liveState = now;
+  // EventSource says no reason; a request finds out whether the server is there.
+  if (now === "away") api.sources().catch(() => {});
+  draw();
+}
+
+/** Follows the live source when it is on the chart, with its paths. */
+function follow() {
+  const live = sources.shown().find((source) => source.kind === "live");
+  const wanted = live && state.paths.length ? JSON.stringify([live.id, state.paths, state.every, state.points]) : "";
+  if (wanted === following) return;
+  following = wanted;
+  if (wanted) feed.start(live, state.paths, state.every, state.points);
+  else {
+    feed.stop();
+    feed.block = null;
+  }
+}
+
+/** Brings what is shown in line with the state. */
+function load() {
+  if (!state.paths.length) {
+    if (showDefaults({ missing: [] })) return;
+    loader.blocks = new Map();
+  }
+  follow();
+  loader.load();
+  if (!state.paths.length || (loader.isRunning() && !feed.block)) {
+    page.data = loader.data();
+    draw();
+  }
+}
+
+let writing = 0;
+/** Writes the view into the address: after a moment, as browsers count how often that is done; `isNow` at once. */
+function writeAddress(isNow = false) {
+  clearTimeout(writing);
+  const write = () => history.replaceState(null, "", `#${fragment()}`);
+  if (isNow) write();
+  else writing = setTimeout(write, 200);
+}
+page.writeAddress = writeAddress;
+
+const fragment = () => toFragment((id) => sources.byId(id)?.name ?? "");
+
+/** Shows what a link or a saved view tells. */
+function show(text) {
+  const idOf = (id, name) => {
+    const all = sources.all;
+    const found = all.find((source) => source.id === id && (!name || source.name === name)) ?? all.find((source) => source.name === name);
+    return found?.id ?? null;
+  };
+  const { parts, missing } = fromFragment(text, idOf);
+  if (missing.length) complain(`Not open at the server any more: ${missing.join(", ")}.`);
+  if (!parts.sources.length) parts.sources = firstSources();
+  // A range of live data is a frozen one.
+  const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
+  const frozen = isLive && parts.range ? parts.range : null;
+  change({ ...parts, frozen, isCleared: false });
+}
+
+/** What is shown first: the logs the server was started with, or the machine. */
+function firstSources() {
+  const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_uploaded);
+  const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
+  return first.slice(0, 4).map((source) => source.id);
+}
+
+/** After the server was away, or a source is gone: looks again what there is. */
+async function refresh() {
+  try {
+    await sources.load();
+    const gone = state.sources.filter((id) => !sources.byId(id));
+    if (gone.length) {
+      complain("A log is not open at the server any more.");
+      const rest = state.sources.filter((id) => sources.byId(id));
+      change({ sources: rest.length ? rest : firstSources(), range: null, frozen: null });
+    } else {
+      following = "";
+      load();
+    }
+  } catch {
+    // Told by the line at the top.
+  }
+}
+
+const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points"];
+onChange((names) => {
+  if (!isReady) return;
+  if (names.has("sources")) {
+    sources.draw();
+    tried.clear();
+  }
+  if (OF_DATA.some((name) => names.has(name))) load();
+  if (names.has("removed") || names.has("zone")) page.data = loader.data();
+  draw();
+  writeAddress();
+});
+
+chart.hooks.ready = (plot) => {
+  watchPointer(plot, {
+    view: () => ({ begin: page.data.begin, end: page.data.end }),
+    whole: () => loader.whole() ?? page.data,
+    onChoose: choose,
+    onHold: (now) => (isHeld = now),
+    onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
+  });
+};
+const follows = chart.hooks.cursor;
+chart.hooks.cursor = (plot) => {
+  follows(plot);
+  legend.point(hover.nearest?.key ?? null);
+};
+let width = 0;
+new ResizeObserver(() => {
+  const now = chart.columns();
+  if (Math.abs(now - width) > width * 0.2) {
+    if (width && isReady) loader.load();
+    width = now;
+  }
+  if (isReady) draw();
+}).observe(byId("chart-region"));
+
+setUpMenus();
+setUpTheme(() => {
+  chart.forget();
+  draw();
+});
+setUpControls(page);
+setUpKeys(keyTable(page));
+setUpViews({ fragment, open: show });
+api.onReturn(refresh);
+addEventListener("hashchange", () => show(location.hash.slice(1)));
+
+async function begin() {
+  for (;;) {
+    try {
+      await sources.load();
+      break;
+    } catch (problem) {
+      if (problem.status) complain(problem);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+  isReady = true;
+  show(location.hash.slice(1));
+  announce("Ready.");
+}
+
+begin();

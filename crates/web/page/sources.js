@@ -1,0 +1,238 @@
+// Where values come from: this machine and logs. Opening, uploading, laying over each other, closing; what is wrong with them.
+
+import * as api from "./api.js";
+import { byId, element, setText } from "./element.js";
+import { count, fileSize } from "./figures.js";
+import { announce, complain } from "./messages.js";
+import { change, state } from "./state.js";
+import { moment, seconds, zoneOf } from "./time.js";
+import { forgetZooms } from "./zoom.js";
+
+const KNOWN = /\.(blg|csv|tsv)$/i;
+const POLL_MS = 400;
+
+/** The sources of the server, and the panel that lists them. */
+export class Sources {
+  constructor() {
+    this.all = [];
+    this.logs = [];
+    this.maxUpload = null;
+    /** Ids of logs that this page had opened: those may be closed, as uploaded ones. */
+    this.opened = new Set();
+    this.onChange = () => {};
+    byId("open-file").addEventListener("click", () => byId("file-field").click());
+    byId("file-field").addEventListener("change", (event) => {
+      this.uploadAll([...event.target.files]);
+      event.target.value = "";
+    });
+    this.watchDrops();
+  }
+
+  /** Asks the server for all sources and logs. */
+  async load() {
+    const told = await api.sources();
+    this.all = told.sources;
+    this.logs = told.logs ?? [];
+    this.maxUpload = told.max_upload_bytes ?? null;
+    this.draw();
+    for (const source of this.all) if (source.state === "reading") this.follow(source.id);
+  }
+
+  byId(id) {
+    return this.all.find((source) => source.id === id) ?? null;
+  }
+
+  ready() {
+    return this.all.filter((source) => source.state === "ready");
+  }
+
+  /** The sources on the chart, in their order. */
+  shown() {
+    return state.sources.map((id) => this.byId(id)).filter((source) => source?.state === "ready");
+  }
+
+  replace(source) {
+    const at = this.all.findIndex((known) => known.id === source.id);
+    if (at < 0) this.all.push(source);
+    else this.all[at] = source;
+    this.draw();
+  }
+
+  /** Waits until a log is read, showing how far it is; answers the source, or null when it failed or is gone. */
+  async follow(id) {
+    for (;;) {
+      let source;
+      try {
+        source = await api.source(id);
+      } catch (problem) {
+        if (problem.status === 404) this.all = this.all.filter((known) => known.id !== id);
+        else complain(problem);
+        this.draw();
+        return null;
+      }
+      this.replace(source);
+      if (source.state !== "reading") {
+        if (source.state === "failed") complain(source.error ?? `${source.name} could not be read.`);
+        else if (state.sources.includes(id)) change({ sources: state.sources });
+        return source.state === "ready" ? source : null;
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  /** Shows a source alone. */
+  showOnly(id) {
+    forgetZooms();
+    change({ sources: [id], range: null, frozen: null });
+  }
+
+  /** Puts a source on the chart beside the others, or takes it off. */
+  overlay(id, isShown) {
+    const rest = state.sources.filter((other) => other !== id);
+    forgetZooms();
+    change({ sources: isShown ? [...rest, id] : rest, range: null });
+  }
+
+  async take(opening, beside = false) {
+    this.replace(opening);
+    const source = opening.state === "ready" ? opening : await this.follow(opening.id);
+    if (!source) {
+      if (opening.state === "failed") complain(opening.error ?? `${opening.name} could not be read.`);
+      return;
+    }
+    if (beside) this.overlay(source.id, true);
+    else this.showOnly(source.id);
+    announce(`${source.name} is open.`);
+  }
+
+  async open(log) {
+    try {
+      const source = await api.openLog(log);
+      this.opened.add(source.id);
+      await this.take(source);
+    } catch (problem) {
+      complain(problem);
+    }
+  }
+
+  async close(id) {
+    try {
+      await api.closeSource(id);
+    } catch (problem) {
+      if (problem.status !== 404) return complain(problem);
+    }
+    this.all = this.all.filter((source) => source.id !== id);
+    this.draw();
+    if (state.sources.includes(id)) this.overlay(id, false);
+  }
+
+  /** Uploads logs one after the other; several at once are laid over each other. */
+  async uploadAll(files) {
+    let isFirst = true;
+    for (const file of files) {
+      if (!KNOWN.test(file.name)) {
+        complain(`${file.name} is not a log: names of logs end in .blg, .csv or .tsv.`);
+        continue;
+      }
+      if (this.maxUpload !== null && file.size > this.maxUpload) {
+        complain(`${file.name} has ${fileSize(file.size)}; the server takes up to ${fileSize(this.maxUpload)}.`);
+        continue;
+      }
+      if (await this.upload(file, !isFirst)) isFirst = false;
+    }
+  }
+
+  async upload(file, beside) {
+    const bar = element("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
+    const share = element("span", { class: "number" }, "0 %");
+    const stop = element("button", { type: "button" }, "Stop");
+    const row = element("div", { class: "upload" }, element("span", { class: "upload-name" }, file.name), bar, share, stop);
+    byId("uploads").append(row);
+    const sending = api.upload(file, (done) => {
+      bar.value = done;
+      setText(share, `${Math.round(done * 100)} %`);
+    });
+    stop.addEventListener("click", sending.abort);
+    try {
+      const source = await sending.promise;
+      row.remove();
+      await this.take(source, beside);
+      return true;
+    } catch (problem) {
+      row.remove();
+      if (problem.name === "AbortError") announce(problem.message);
+      else complain(`${file.name}: ${problem.message}`);
+      return false;
+    }
+  }
+
+  watchDrops() {
+    const veil = byId("drop-veil");
+    const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+    let depth = 0;
+    const show = (by) => {
+      depth = Math.max(0, depth + by);
+      veil.hidden = depth === 0;
+    };
+    addEventListener("dragenter", (event) => hasFiles(event) && show(1));
+    addEventListener("dragleave", (event) => hasFiles(event) && show(-1));
+    addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());
+    addEventListener("drop", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      depth = 0;
+      veil.hidden = true;
+      this.uploadAll([...event.dataTransfer.files]);
+    });
+  }
+
+  draw() {
+    const list = byId("source-list");
+    const focused = document.activeElement?.dataset?.focus;
+    list.replaceChildren(...this.all.map((source) => this.row(source)));
+    const open = new Set(this.all.map((source) => source.name));
+    const rest = this.logs.filter((log) => !open.has(log.name) && !open.has(log.name.split("/").at(-1)));
+    byId("log-section").hidden = rest.length === 0;
+    byId("log-list").replaceChildren(
+      ...rest.map((log) =>
+        element("li", {}, element("button", { type: "button", class: "log", onclick: () => this.open(log.name) }, element("span", { class: "log-name" }, log.name), element("span", { class: "soft number" }, fileSize(log.bytes)))),
+      ),
+    );
+    if (focused) list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+    const problems = this.all.filter((source) => state.sources.includes(source.id)).reduce((sum, source) => sum + source.problems.length, 0);
+    const names = state.sources.map((id) => this.byId(id)?.name).filter(Boolean);
+    setText(byId("source-names"), names.length ? names.join(" + ") : "No source");
+    setText(byId("source-problems"), problems ? count(problems, "problem") : "");
+    byId("source-problems").hidden = !problems;
+    this.onChange();
+  }
+
+  row(source) {
+    const isShown = state.sources.includes(source.id);
+    const isReady = source.state === "ready";
+    const name = source.kind === "live" ? `${source.name} (live)` : source.name;
+    const box = element("input", { type: "checkbox", "data-focus": `box ${source.id}`, disabled: !isReady, "aria-label": `Lay ${name} over the others`, title: "On the chart, beside the others", onchange: (event) => this.overlay(source.id, event.target.checked) });
+    box.checked = isShown;
+    const only = element("button", { type: "button", class: "source-name", "data-focus": `only ${source.id}`, disabled: !isReady, title: "Show only this one", "data-closes": true, onclick: () => this.showOnly(source.id) }, name);
+    const mayClose = source.is_uploaded || this.opened.has(source.id);
+    const close = mayClose ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.close(source.id) }, "×") : null;
+    const reading = source.state === "reading" ? element("progress", { max: 1, value: source.progress ?? 0, "aria-label": `Reading ${name}` }) : null;
+    const problems = source.problems.length
+      ? element("details", { class: "problems" }, element("summary", {}, count(source.problems.length, "problem")), element("ul", {}, source.problems.map((problem) => element("li", {}, problem))))
+      : null;
+    return element("li", { class: isShown ? "source shown" : "source" }, box, only, close, reading, element("div", { class: "soft source-facts" }, factsOf(source)), problems);
+  }
+}
+
+function factsOf(source) {
+  if (source.state === "failed") return source.error ?? "could not be read";
+  if (source.state === "reading") return "reading…";
+  const zone = zoneOf("log", source);
+  const facts = [];
+  if (source.kind === "log" && source.begin) facts.push(`${moment(seconds(source.begin), zone).slice(0, 19)} – ${moment(seconds(source.end), zone).slice(11, 19)}`);
+  if (source.samples !== null && source.samples !== undefined) facts.push(count(source.samples, "sample"));
+  if (source.interval) facts.push(`every ${Number(source.interval.toPrecision(3))} s`);
+  if (source.machines?.length > 1) facts.push(count(source.machines.length, "machine"));
+  if (source.is_formatted) facts.push("a text log: averages are arithmetic");
+  return facts.join(", ");
+}

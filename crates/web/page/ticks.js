@@ -1,0 +1,76 @@
+// Where the marks of an axis stand, for the chart and for its pictures alike.
+
+import { axisFigure } from "./figures.js";
+import { clock } from "./time.js";
+
+const STEPS_OF_TIME = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
+  10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000,
+];
+
+/** A round step (1, 2 or 5 times a power of ten) that cuts `length` into at most `most` parts. */
+export function roundStep(length, most) {
+  const least = length / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(least));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
+  return 10 * power;
+}
+
+/** The marks of an axis of values: `{at, label}` each. */
+export function valueMarks(low, high, most) {
+  if (!(high > low)) return [];
+  const step = roundStep(high - low, most);
+  const first = Math.ceil(low / step - 1e-9);
+  // Numbers that cannot tell one step from the next have no marks.
+  if (!Number.isSafeInteger(first + most)) return [];
+  const marks = [];
+  for (let index = first; index * step <= high + step * 1e-9 && index <= first + most; index += 1) {
+    marks.push({ at: index * step, label: axisFigure(index * step, step) });
+  }
+  return marks;
+}
+
+/** The range of an axis of values: round borders around what is drawn, with zero in it where all is positive. */
+export function valueRange(low, high, most) {
+  if (!(high >= low)) return [0, 100];
+  const bottom = Math.min(0, low);
+  const top = Math.max(0, high);
+  if (top === bottom) return [0, 1];
+  const step = roundStep((top - bottom) * 1.04, most);
+  return [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
+}
+
+/** The marks of an axis of time. `zone` is null where it counts seconds from the start. */
+export function timeMarks(begin, end, most, zone) {
+  if (!(end > begin)) return [];
+  const least = (end - begin) / Math.max(1, most);
+  const longest = STEPS_OF_TIME.at(-1);
+  const step = STEPS_OF_TIME.find((size) => size >= least) ?? longest * Math.ceil(least / longest);
+  const ahead = zone ? zone.offsetAt(begin) * 60 : 0;
+  const first = Math.ceil((begin + ahead) / step - 1e-9);
+  const marks = [];
+  let day = null;
+  for (let index = first; index * step - ahead <= end && index <= first + most; index += 1) {
+    const at = index * step - ahead;
+    if (!zone) {
+      marks.push({ at, label: sinceStart(at, step), second: "" });
+      continue;
+    }
+    const { date, time, milliseconds } = clock(at, zone);
+    const text = step < 1 ? time + milliseconds : step < 60 ? time : time.slice(0, 5);
+    marks.push({ at, label: step >= 86400 ? date.slice(5) : text, second: date === day ? "" : date });
+    day = date;
+  }
+  return marks;
+}
+
+/** Seconds from the start as `m:ss`, `h:mm:ss`, or `d+h:mm` where marks are days apart. */
+export function sinceStart(at, step = 1) {
+  const sign = at < 0 ? "-" : "";
+  const size = Math.abs(at);
+  const two = (number) => String(number).padStart(2, "0");
+  const fraction = step < 1 ? (size % 1).toFixed(3).slice(1) : "";
+  const whole = step < 1 ? Math.floor(size) : Math.round(size);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return `${sign}${hours ? `${hours}:${two(minutes)}` : minutes}:${two(rest)}${fraction}`;
+}

@@ -1,0 +1,67 @@
+// Moments: RFC 3339 texts with seven digits, units of 100 ns, seconds for charts; and the zones they are shown in.
+
+/** Units of 100 ns since 1970 of an RFC 3339 text in UTC, to the last digit. */
+export function ticksOf(text) {
+  const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7})\d*)?Z$/.exec(text);
+  if (!parts) return BigInt(Date.parse(text)) * 10000n;
+  return BigInt(Date.parse(`${parts[1]}Z`)) * 10000n + BigInt((parts[2] ?? "").padEnd(7, "0"));
+}
+
+/** The RFC 3339 text of units of 100 ns since 1970. */
+export function textOf(ticks) {
+  let milliseconds = ticks / 10000n;
+  if (ticks % 10000n < 0n) milliseconds -= 1n;
+  const rest = String(ticks - milliseconds * 10000n).padStart(4, "0");
+  return new Date(Number(milliseconds)).toISOString().replace("Z", `${rest}Z`);
+}
+
+/** Units of 100 ns of seconds, at a whole millisecond: what a border drawn by hand is rounded to. */
+export function ticksOfSeconds(seconds) {
+  return BigInt(Math.round(seconds * 1000)) * 10000n;
+}
+
+/** Seconds since 1970 of units of 100 ns. */
+export function secondsOf(ticks) {
+  return Number(ticks) / 1e7;
+}
+
+/** Seconds since 1970 of an RFC 3339 text; null stays null. */
+export function seconds(text) {
+  return text === null || text === undefined ? null : secondsOf(ticksOf(text));
+}
+
+/**
+ * The zone that times are shown in. `choice` is "log", "local" or "utc"; `source` is the log whose zone counts.
+ * `offsetAt` is how many minutes its clock is ahead of UTC at a moment.
+ */
+export function zoneOf(choice, source) {
+  if (choice === "utc") return { name: "UTC", offsetAt: () => 0 };
+  if (choice === "log" && source && Number.isFinite(source.bias_minutes)) {
+    const minutes = -source.bias_minutes;
+    return { name: source.zone || offsetName(minutes), offsetAt: () => minutes };
+  }
+  return {
+    name: Intl.DateTimeFormat().resolvedOptions().timeZone || "local time",
+    offsetAt: (at) => -new Date(at * 1000).getTimezoneOffset(),
+  };
+}
+
+function offsetName(minutes) {
+  const size = Math.abs(minutes);
+  return `UTC${minutes < 0 ? "-" : "+"}${String(Math.floor(size / 60)).padStart(2, "0")}:${String(size % 60).padStart(2, "0")}`;
+}
+
+/** The clock's text in a zone: date, time and milliseconds apart. */
+export function clock(at, zone) {
+  const moved = new Date(Math.round(at * 1000) + zone.offsetAt(at) * 60000);
+  if (Number.isNaN(moved.getTime())) return { date: "", time: "", milliseconds: "" };
+  const text = moved.toISOString();
+  const [date, time] = text.split("T");
+  return { date, time: time.slice(0, 8), milliseconds: time.slice(8, 12) };
+}
+
+/** A moment in words: `2013-02-19 18:50:17.844`. */
+export function moment(at, zone) {
+  const { date, time, milliseconds } = clock(at, zone);
+  return `${date} ${time}${milliseconds}`;
+}

@@ -1,0 +1,300 @@
+// The tree to add counters: sets, their counters, their instances; works by keyboard as trees do.
+
+import { addPaths, change, onChange, state } from "./state.js";
+import { series } from "./api.js";
+import { instancesOf, pathOf, setsOf, widestPath } from "./catalogue.js";
+import { byId, element, setText } from "./element.js";
+import { count } from "./figures.js";
+import { announce, complain, say } from "./messages.js";
+import { search } from "./search.js";
+
+const MOST_FOUND = 150;
+
+/** The panel with the tree. `sources()` are those that are ready. */
+export class Tree {
+  constructor({ sources }) {
+    this.sources = sources;
+    this.panel = byId("tree-panel");
+    this.tree = byId("tree");
+    this.search = byId("tree-search");
+    this.list = byId("tree-source");
+    this.help = byId("tree-help");
+    this.nodes = new WeakMap();
+    byId("tree-close").addEventListener("click", () => this.close());
+    byId("add-button").addEventListener("click", () => (this.panel.hidden ? this.open() : this.close()));
+    this.list.addEventListener("change", () => {
+      this.chosen = this.list.value;
+      this.load();
+    });
+    this.search.addEventListener("input", () => this.draw());
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+      event.preventDefault();
+      const first = this.visible().find((item) => this.nodes.get(item).path) ?? this.visible()[0];
+      if (event.key === "Enter" && first && this.search.value.trim()) this.add(this.nodes.get(first));
+      else if (first) this.focus(this.visible()[0]);
+    });
+    this.tree.addEventListener("keydown", (event) => this.key(event));
+    this.tree.addEventListener("click", (event) => this.click(event));
+    this.tree.addEventListener("focusin", (event) => this.tell(event.target.closest("[role=treeitem]")));
+    this.tree.addEventListener("pointerover", (event) => this.tell(event.target.closest("[role=treeitem]")));
+    byId("path-form").addEventListener("submit", (event) => this.addTyped(event));
+    this.panel.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close();
+    });
+    onChange((names) => names.has("paths") && this.mark());
+  }
+
+  open() {
+    this.panel.hidden = false;
+    byId("add-button").setAttribute("aria-expanded", "true");
+    this.known = "";
+    this.chosen = null;
+    this.sets = null;
+    this.search.focus();
+    this.search.select();
+    this.sourcesChanged();
+  }
+
+  /** Takes up which sources there are, when the tree is open. Unless somebody chose one, it is the first on the chart. */
+  sourcesChanged() {
+    if (this.panel.hidden) return;
+    const ready = this.sources();
+    const known = JSON.stringify([ready.map((source) => [source.id, source.name]), state.sources]);
+    if (known === this.known) return;
+    this.known = known;
+    this.list.replaceChildren(...ready.map((source) => element("option", { value: source.id }, source.name)));
+    const chosen = ready.find((source) => source.id === this.chosen);
+    const shown = ready.find((source) => state.sources.includes(source.id));
+    // What is on the chart may still be read: then nothing else stands in for it.
+    const source = chosen ?? shown ?? (state.sources.length ? null : ready[0]) ?? null;
+    this.list.value = source?.id ?? "";
+    byId("tree-source-row").hidden = ready.length < 2;
+    if (source === null || source.id !== this.source?.id || !this.sets) this.load();
+  }
+
+  close() {
+    const hadFocus = this.panel.contains(document.activeElement);
+    this.panel.hidden = true;
+    byId("add-button").setAttribute("aria-expanded", "false");
+    if (hadFocus) byId("add-button").focus();
+  }
+
+  async load() {
+    this.source = this.sources().find((source) => source.id === this.list.value);
+    if (!this.source) {
+      this.sets = null;
+      this.tree.replaceChildren();
+      setText(byId("tree-state"), state.sources.length ? "The log is being read…" : "There is no source to choose counters from.");
+      return;
+    }
+    setText(byId("tree-state"), "Reading the counters…");
+    const { source } = this;
+    try {
+      const sets = await setsOf(source, source.kind === "live");
+      if (this.source !== source) return;
+      this.sets = sets;
+      this.draw();
+    } catch (problem) {
+      if (this.source !== source) return;
+      this.sets = [];
+      this.tree.replaceChildren();
+      setText(byId("tree-state"), problem.message);
+    }
+  }
+
+  /** Draws all sets, or what the search finds. */
+  draw() {
+    const text = this.search.value.trim();
+    if (!text) {
+      this.tree.replaceChildren(...(this.sets ?? []).map((set) => this.setItem(set)));
+      setText(byId("tree-state"), count(this.sets?.length ?? 0, "counter set"));
+    } else {
+      const { found, total } = search(this.sets ?? [], text, MOST_FOUND);
+      // Grouped under their sets, in the order in which the best of each was found.
+      const groups = new Map();
+      for (const { set, counter } of found) groups.set(set, [...(groups.get(set) ?? []), counter]);
+      this.tree.replaceChildren(...[...groups].map(([set, counters]) => this.setItem(set, counters)));
+      const rest = total > found.length ? `, the best ${found.length} are shown` : "";
+      setText(byId("tree-state"), total ? `${count(total, "counter")} found${rest}. Enter adds the first.` : "No counter has all of these words.");
+    }
+    const first = this.tree.querySelector("[role=treeitem]");
+    if (first) first.tabIndex = 0;
+    this.mark();
+  }
+
+  /** A row of the tree, with the place for what is below it. */
+  item(node, name, level) {
+    const id = `tree-group-${(this.made = (this.made ?? 0) + 1)}`;
+    const group = node.children ? element("ul", { role: "group", id, hidden: true }) : null;
+    const add = node.path ? element("span", { class: "add", "aria-hidden": "true" }, node.isAll ? "Add all" : "Add") : null;
+    const row = element(
+      "div",
+      { role: "treeitem", class: "tree-row", tabindex: -1, "aria-level": level, "aria-expanded": group ? "false" : null, "aria-owns": group ? id : null },
+      element("span", { class: "twist", "aria-hidden": "true" }),
+      element("span", { class: "tree-name" }, name),
+      element("span", { class: "tree-mark", "aria-hidden": "true" }),
+      add,
+    );
+    this.nodes.set(row, node);
+    return element("li", { role: "none" }, row, group);
+  }
+
+  setItem(set, counters = null) {
+    const node = { title: set.name, help: set.help, children: () => (counters ?? set.counters).map((counter) => this.counterItem(set, counter)) };
+    const item = this.item(node, set.name, 1);
+    if (counters) this.expand(item.firstElementChild);
+    return item;
+  }
+
+  counterItem(set, counter) {
+    const path = widestPath(set, counter);
+    const node = {
+      title: counter.name,
+      help: counter.help,
+      unit: counter.unit,
+      path,
+      isAll: set.has_instances,
+      children: set.has_instances ? () => this.instanceItems(set, counter) : null,
+    };
+    return this.item(node, counter.name, 2);
+  }
+
+  async instanceItems(set, counter) {
+    const instances = await instancesOf(this.source, set.name);
+    const leaf = (name, instance) =>
+      this.item({ title: counter.name, help: counter.help, unit: counter.unit, path: pathOf(set, counter, instance) }, name, 3);
+    return [leaf("All instances (*)", "*"), ...instances.map((instance) => leaf(instance, instance))];
+  }
+
+  async expand(item) {
+    const node = this.nodes.get(item);
+    if (!node.children || item.getAttribute("aria-expanded") === "true") return;
+    item.setAttribute("aria-expanded", "true");
+    const group = item.nextElementSibling;
+    group.hidden = false;
+    if (group.childElementCount) return;
+    try {
+      const children = node.children();
+      if (children instanceof Promise) item.setAttribute("aria-busy", "true");
+      group.replaceChildren(...(await children));
+      this.mark();
+    } catch (problem) {
+      this.collapse(item);
+      complain(problem);
+    } finally {
+      item.removeAttribute("aria-busy");
+    }
+  }
+
+  collapse(item) {
+    item.setAttribute("aria-expanded", "false");
+    item.nextElementSibling.hidden = true;
+  }
+
+  /** The items that can be seen, from top to bottom. */
+  visible() {
+    return [...this.tree.querySelectorAll("[role=treeitem]")].filter((item) => !item.closest("ul[hidden]"));
+  }
+
+  focus(item) {
+    if (!item) return;
+    for (const other of this.tree.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
+    item.tabIndex = 0;
+    item.focus();
+    item.scrollIntoView({ block: "nearest" });
+  }
+
+  key(event) {
+    const item = event.target.closest("[role=treeitem]");
+    if (!item) return;
+    const all = this.visible();
+    const at = all.indexOf(item);
+    const isOpen = item.getAttribute("aria-expanded") === "true";
+    const act = {
+      ArrowDown: () => this.focus(all[at + 1]),
+      ArrowUp: () => (at ? this.focus(all[at - 1]) : this.search.focus()),
+      Home: () => this.focus(all[0]),
+      End: () => this.focus(all.at(-1)),
+      ArrowRight: () => (isOpen ? this.focus(item.nextElementSibling.querySelector("[role=treeitem]")) : this.expand(item)),
+      ArrowLeft: () => (isOpen ? this.collapse(item) : this.focus(item.closest("ul[role=group]")?.previousElementSibling)),
+      Enter: () => this.choose(item),
+      " ": () => this.choose(item),
+    }[event.key];
+    if (act) {
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    } else if (event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey && /\S/.test(event.key)) {
+      // A letter goes to the next item that begins with it.
+      event.stopPropagation();
+      const begins = (other) => this.nodes.get(other).title && other.querySelector(".tree-name").textContent.toLowerCase().startsWith(event.key.toLowerCase());
+      this.focus([...all.slice(at + 1), ...all.slice(0, at)].find(begins));
+    }
+  }
+
+  choose(item) {
+    const node = this.nodes.get(item);
+    if (node.path) this.add(node);
+    else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
+    else this.expand(item);
+  }
+
+  click(event) {
+    const item = event.target.closest("[role=treeitem]");
+    if (!item) return;
+    const node = this.nodes.get(item);
+    if (event.target.closest(".add")) this.add(node);
+    else if (!node.children) this.add(node);
+    else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
+    else this.expand(item);
+    this.focus(item);
+  }
+
+  add(node) {
+    this.show([node.path]);
+  }
+
+  /** Adds paths, and the source they are of to the chart when nothing of it is shown. */
+  show(paths) {
+    if (this.source && !state.sources.includes(this.source.id)) change({ sources: [...state.sources, this.source.id] });
+    const added = addPaths(paths);
+    if (added) announce(`Added ${paths.join(", ")}`);
+    else say(`${paths.join(", ")} is on the chart already.`);
+  }
+
+  /** Adds what was typed, unless the server says that it is no path. */
+  async addTyped(event) {
+    event.preventDefault();
+    const field = byId("path-field");
+    const path = field.value.trim();
+    let problem = path.startsWith("\\") ? null : "A counter path begins with \\, as in \\Memory\\Available Bytes.";
+    try {
+      if (!problem && this.source) await series(this.source.id, { paths: [path], begin: null, end: null, columns: 1 });
+    } catch (refusal) {
+      problem = refusal.message;
+    }
+    setText(byId("path-error"), problem ?? "");
+    field.setAttribute("aria-invalid", String(Boolean(problem)));
+    if (problem) return;
+    this.show([path]);
+    if (field.value.trim() === path) field.value = "";
+  }
+
+  /** Marks what is on the chart. */
+  mark() {
+    const known = new Set(state.paths.map((path) => path.toLowerCase()));
+    for (const item of this.tree.querySelectorAll("[role=treeitem]")) {
+      const path = this.nodes.get(item)?.path;
+      if (path) setText(item.querySelector(".tree-mark"), known.has(path.toLowerCase()) ? "✓" : "");
+    }
+  }
+
+  /** Shows the help of the item that has the focus or the pointer. */
+  tell(item) {
+    const node = item && this.nodes.get(item);
+    if (!node) return;
+    setText(byId("tree-help-title"), node.unit ? `${node.title} (${node.unit})` : node.title);
+    setText(byId("tree-help-text"), node.help || "There is no help for this counter.");
+  }
+}

@@ -1,0 +1,143 @@
+// Choosing a stretch of time: dragging with mouse, pen or finger, pinching, the wheel with Ctrl, and steps by key. Keeps the
+// stretches one came from, to go back to and forward again.
+
+import { change, state } from "./state.js";
+
+const back = [];
+const forth = [];
+/** The shortest stretch, in seconds. */
+const SHORTEST = 0.002;
+
+/** Goes to a stretch, null for the whole; the one before can be gone back to. */
+export function zoomTo(range) {
+  if (same(range, state.range)) return;
+  back.push(state.range);
+  if (back.length > 100) back.shift();
+  forth.length = 0;
+  change({ range });
+}
+
+const same = (one, other) => one === other || (one && other && one.begin === other.begin && one.end === other.end);
+
+/** Goes back to the stretch before. */
+export function zoomBack() {
+  if (!back.length) return;
+  forth.push(state.range);
+  change({ range: back.pop() });
+}
+
+/** Goes forward again. */
+export function zoomForth() {
+  if (!forth.length) return;
+  back.push(state.range);
+  change({ range: forth.pop() });
+}
+
+export const canGoBack = () => back.length > 0;
+export const canGoForth = () => forth.length > 0;
+
+/** Forgets where one was: other sources have other times. */
+export function forgetZooms() {
+  back.length = 0;
+  forth.length = 0;
+}
+
+/** Whole milliseconds, inside of `whole`; null where that is all of it. */
+export function withinWhole(range, whole) {
+  const length = Math.min(Math.max(range.end - range.begin, SHORTEST), whole.end - whole.begin);
+  const middle = (range.begin + range.end) / 2;
+  const begin = Math.max(whole.begin, Math.min(middle - length / 2, whole.end - length));
+  if (length >= (whole.end - whole.begin) * 0.9999) return null;
+  return { begin: Math.round(begin * 1000) / 1000, end: Math.round((begin + length) * 1000) / 1000 };
+}
+
+/** The stretch `factor` times as long around the share `at` (0 to 1) of it. */
+export function zoomed({ begin, end }, factor, at = 0.5) {
+  const held = begin + (end - begin) * at;
+  return { begin: held - (held - begin) * factor, end: held + (end - held) * factor };
+}
+
+/** The stretch moved by a share of its length. */
+export function moved({ begin, end }, share) {
+  const by = (end - begin) * share;
+  return { begin: begin + by, end: end + by };
+}
+
+/**
+ * Watches the plot's surface. `view()` is the stretch shown, `whole()` all there is; `onClick(left, top)` a click that chooses
+ * nothing; `onChoose(range)` takes a stretch; `onHold(isHeld)`: the chart is to stay where it is while something is dragged.
+ */
+export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
+  const surface = plot.over;
+  const pointers = new Map();
+  let from = null;
+  let pinch = null;
+  const leftOf = (event) => Math.max(0, Math.min(surface.clientWidth, event.clientX - surface.getBoundingClientRect().left));
+  const select = (one, other) =>
+    plot.setSelect({ left: Math.min(one, other), width: Math.abs(other - one), top: 0, height: surface.clientHeight }, false);
+  const clear = () => plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  const choose = (begin, end) => onChoose(withinWhole({ begin, end }, whole()));
+
+  surface.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "mouse" && event.button !== 0) return;
+    pointers.set(event.pointerId, leftOf(event));
+    onHold(true);
+    // So that the drag goes on outside of the plot.
+    try {
+      surface.setPointerCapture(event.pointerId);
+    } catch {
+      // The pointer is gone already.
+    }
+    if (pointers.size === 1) {
+      from = leftOf(event);
+    } else if (pointers.size === 2) {
+      from = null;
+      clear();
+      pinch = { lefts: [...pointers.values()], view: view() };
+    }
+  });
+  surface.addEventListener("pointermove", (event) => {
+    if (!pointers.has(event.pointerId)) return;
+    pointers.set(event.pointerId, leftOf(event));
+    if (from !== null && pointers.size === 1) {
+      if (Math.abs(leftOf(event) - from) > 4) select(from, leftOf(event));
+    }
+  });
+  const release = (event) => {
+    if (!pointers.has(event.pointerId)) return;
+    const left = leftOf(event);
+    pointers.set(event.pointerId, left);
+    if (pinch && pointers.size === 2) {
+      // The moments under both fingers stay under them.
+      const width = surface.clientWidth;
+      const { begin, end } = pinch.view;
+      const at = pinch.lefts.map((x) => begin + ((end - begin) * x) / width);
+      const [one, other] = [...pointers.values()];
+      const perPixel = Math.abs(other - one) > 8 ? (at[1] - at[0]) / (other - one) : NaN;
+      if (perPixel > 0) choose(at[0] - one * perPixel, at[0] + (width - one) * perPixel);
+    } else if (from !== null && event.type === "pointerup") {
+      if (Math.abs(left - from) > 4) {
+        const [one, other] = [Math.min(from, left), Math.max(from, left)];
+        choose(plot.posToVal(one, "x"), plot.posToVal(other, "x"));
+      } else {
+        onClick(left, event.clientY - surface.getBoundingClientRect().top);
+      }
+    }
+    pointers.delete(event.pointerId);
+    onHold(pointers.size > 0);
+    from = null;
+    pinch = null;
+    clear();
+  };
+  surface.addEventListener("pointerup", release);
+  surface.addEventListener("pointercancel", release);
+  surface.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      onChoose(withinWhole(zoomed(view(), event.deltaY < 0 ? 0.8 : 1.25, leftOf(event) / surface.clientWidth), whole()));
+    },
+    { passive: false },
+  );
+}

@@ -1,0 +1,87 @@
+//! One connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, watch};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt as _;
+
+/// How long the header of a request, or the wait for the next one, may take.
+const HEADER_TIME: Duration = Duration::from_secs(15);
+/// How long the agreement on keys may take.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// How long a client may not take what was sent; the kernel then ends the connection.
+const UNREAD_TIME: Duration = Duration::from_secs(30);
+/// Bytes that the kernel holds for a client that does not take them (it takes twice as many).
+const SEND_BUFFER: usize = 256 << 10;
+/// Longest header of a request, all its lines.
+const MAX_HEADER: usize = 64 << 10;
+/// Most lines of a header.
+const MAX_HEADER_LINES: usize = 64;
+
+/// Ends the connection of a request at once: its reader is too slow.
+#[derive(Clone)]
+pub(crate) struct Overrun(pub(crate) Arc<Notify>);
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    stopping: watch::Receiver<bool>,
+) {
+    // Small events go out at once. Where a kernel does not know an option, the connection works without.
+    let _ = stream.set_nodelay(true);
+    let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
+    let _ = sockopt::set_tcp_user_timeout(&stream, UNREAD_TIME.as_millis() as u32);
+    match tls {
+        None => speak(stream, router, stopping).await,
+        Some(tls) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
+                speak(stream, router, stopping).await;
+            }
+        }
+    }
+}
+
+async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    router: Router,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let overrun = Overrun(Arc::default());
+    let mine = overrun.clone();
+    let service = router.map_request(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(mine.clone());
+        request
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(MAX_HEADER)
+        .max_header_size(MAX_HEADER)
+        .max_headers(MAX_HEADER_LINES);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // What goes wrong on a connection is its client's affair.
+        _ = connection.as_mut() => return,
+        () = overrun.0.notified() => return,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
+}

@@ -1,0 +1,189 @@
+//! Logs written for download, as `tacho relog` writes them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::sinks::{LogSink, TextSink};
+use tachograph_flow::{FlowError, Source, Union, UnionScan, run};
+use tachograph_logs::Format as LogFormat;
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_perflib::FREQUENCY;
+
+use crate::answer::Refusal;
+use crate::options::LiveOptions;
+use crate::work::{Cancel, Cancellable};
+
+/// Longest log that is written for download.
+const MAX_BYTES: u64 = 4 << 30;
+/// Longest name of a download, in bytes.
+const MAX_NAME: usize = 100;
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Blg,
+    Csv,
+    Tsv,
+}
+
+impl Format {
+    pub(crate) fn parse(text: Option<&str>) -> Result<Self, Refusal> {
+        match text {
+            Some("blg") => Ok(Self::Blg),
+            None | Some("csv") => Ok(Self::Csv),
+            Some("tsv") => Ok(Self::Tsv),
+            Some(_) => Err(Refusal::bad("format: blg, csv or tsv")),
+        }
+    }
+
+    /// The media type.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Blg => "application/octet-stream",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Tsv => "text/tab-separated-values; charset=utf-8",
+        }
+    }
+
+    /// The name of a download of a source of this name: letters that every system takes.
+    pub(crate) fn file_name(self, source: &str) -> String {
+        let last = source.rsplit('/').next().unwrap_or_default();
+        let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        let mut name: String =
+            stem.chars().map(|letter| if plain(letter) { letter } else { '_' }).take(MAX_NAME).collect();
+        if name.trim_matches(['.', '_']).is_empty() {
+            name = "log".to_owned();
+        }
+        let extension = match self {
+            Self::Blg => "blg",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+        };
+        format!("{}.{extension}", name.trim_start_matches('.'))
+    }
+}
+
+/// What a log says of its machine, beside the samples.
+pub(crate) struct Facts {
+    zone: TimeZone,
+    boot_time: Option<FileTime>,
+    performance_frequency: Option<i64>,
+}
+
+impl Facts {
+    pub(crate) fn of_machine(options: &LiveOptions) -> Self {
+        Self {
+            zone: options.zone.clone(),
+            boot_time: Some(options.boot_time).filter(|time| time.0 != 0),
+            performance_frequency: Some(FREQUENCY),
+        }
+    }
+}
+
+/// Writes what a query selects of logs; `None` where there is no sample.
+pub(crate) fn log(format: Format, query: &LogQuery, cancel: &Cancel) -> Result<Option<File>, FlowError> {
+    let (scan, pipeline) = query.table(|_| {})?;
+    let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
+    let known = report.facts();
+    let facts = Facts {
+        zone: known.zone.clone(),
+        boot_time: known.boot_time,
+        performance_frequency: known.performance_frequency,
+    };
+    write(format, pipeline.source, &scan, &facts, cancel).map(Some)
+}
+
+/// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
+pub(crate) fn live(
+    format: Format,
+    mut first: impl Source,
+    again: impl Source,
+    facts: &Facts,
+    cancel: &Cancel,
+) -> Result<Option<File>, FlowError> {
+    let mut scan = UnionScan::default();
+    run(&mut first, &mut scan, || {})?;
+    if scan.samples() == 0 || scan.groups().is_empty() {
+        return Ok(None);
+    }
+    let source = Union::scanned(again, &scan);
+    write(format, source, &scan, facts, cancel).map(Some)
+}
+
+/// Writes samples into a file without a name, which is gone when it is closed.
+fn write(
+    format: Format,
+    source: impl Source,
+    scan: &UnionScan,
+    facts: &Facts,
+    cancel: &Cancel,
+) -> Result<File, FlowError> {
+    let file = tempfile::tempfile().map_err(FlowError::Output)?;
+    let mut source = Cancellable::new(source, cancel);
+    let mut out = Bounded { file: BufWriter::with_capacity(1 << 16, file), at: 0 };
+    match format {
+        Format::Blg => {
+            let mut options = BlgWriterOptions::new(facts.zone.clone());
+            options.boot_time = facts.boot_time;
+            if let Some(frequency) = facts.performance_frequency {
+                options.performance_frequency = frequency;
+            }
+            let writer = BlgWriter::new(&mut out, options)?;
+            run(&mut source, &mut LogSink::new(writer), || {})?;
+        }
+        Format::Csv | Format::Tsv => {
+            let text = if format == Format::Csv { LogFormat::Csv } else { LogFormat::Tsv };
+            run(&mut source, &mut TextSink::new(&mut out, text, facts.zone.clone(), scan)?, || {})?;
+        }
+    }
+    let mut file = out.file.into_inner().map_err(|error| FlowError::Output(error.into_error()))?;
+    file.seek(SeekFrom::Start(0)).map_err(FlowError::Output)?;
+    Ok(file)
+}
+
+/// A file that does not become too long.
+struct Bounded {
+    file: BufWriter<File>,
+    at: u64,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.at + bytes.len() as u64 > MAX_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "over 4 GB for one download; choose fewer counters or a shorter time",
+            ));
+        }
+        let written = self.file.write(bytes)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for Bounded {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = self.file.seek(to)?;
+        Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_have_plain_names() {
+        assert_eq!(Format::Csv.file_name("dir/server 1.blg"), "server_1.csv");
+        assert_eq!(Format::Blg.file_name("a\"\r\nb"), "a___b.blg");
+        assert_eq!(Format::Tsv.file_name("../.."), "log.tsv");
+    }
+}

@@ -1,0 +1,214 @@
+//! Readers that get every collection as server-sent events.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::sinks::LiveValues;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+
+use super::layout::{Cell, Layout};
+use crate::series::SeriesName;
+
+/// Most series of a stream.
+const MAX_SERIES: usize = 10_000;
+/// Most series of all different streams together.
+const MAX_ALL_SERIES: usize = 100_000;
+
+/// A reader that comes.
+pub(super) struct Arriving {
+    pub(super) paths: Vec<PathPattern>,
+    pub(super) every: usize,
+    pub(super) sender: Sender<Bytes>,
+    pub(super) overrun: Arc<Notify>,
+}
+
+/// The readers that want the same.
+struct Group {
+    paths: Vec<PathPattern>,
+    every: usize,
+    layout: Layout,
+    /// The event that names the series; empty while there was none.
+    names: Bytes,
+    readers: Vec<Reader>,
+}
+
+struct Reader {
+    sender: Sender<Bytes>,
+    overrun: Arc<Notify>,
+    has_names: bool,
+}
+
+/// All streams.
+#[derive(Default)]
+pub(super) struct Streams(Vec<Group>);
+
+/// What was collected.
+pub(super) struct Collected<'a> {
+    pub(super) values: &'a LiveValues,
+    /// Whether other series are there than at the last time.
+    pub(super) has_changed: bool,
+    /// How many samples were taken, this one included.
+    pub(super) number: u64,
+    /// Unix seconds.
+    pub(super) time: f64,
+    /// Seconds from one collection to the next.
+    pub(super) interval: f64,
+}
+
+impl Streams {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What streams want, in the order in which they came.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathPattern> {
+        self.0.iter().flat_map(|group| &group.paths)
+    }
+
+    pub(super) fn add(&mut self, Arriving { paths, every, sender, overrun }: Arriving) {
+        let reader = Reader { sender, overrun, has_names: false };
+        match self.0.iter_mut().find(|group| group.every == every && group.paths == paths) {
+            Some(group) => group.readers.push(reader),
+            None => {
+                let (layout, names) = (Layout::default(), Bytes::new());
+                self.0.push(Group { paths, every, layout, names, readers: vec![reader] });
+            }
+        }
+    }
+
+    /// Forgets who is gone; gives whether anybody was.
+    pub(super) fn forget_gone(&mut self) -> bool {
+        let mut is_any_gone = false;
+        for group in &mut self.0 {
+            let before = group.readers.len();
+            group.readers.retain(|reader| !reader.sender.is_closed());
+            is_any_gone |= group.readers.len() != before;
+        }
+        self.0.retain(|group| !group.readers.is_empty());
+        is_any_gone
+    }
+
+    /// Hands a collection to everybody whose turn it is. `averages` gives the averages of so many intervals, with the Unix
+    /// time at which they begin.
+    pub(super) fn publish(
+        &mut self,
+        collected: &Collected<'_>,
+        mut averages: impl FnMut(usize) -> Arc<Averages>,
+    ) {
+        let mut series = 0;
+        for group in &mut self.0 {
+            if collected.has_changed || group.names.is_empty() {
+                group.layout = Layout::of(collected.values, &group.paths);
+                let count = group.layout.cells.len();
+                if count > MAX_SERIES || series + count > MAX_ALL_SERIES {
+                    let most = if count > MAX_SERIES { MAX_SERIES } else { MAX_ALL_SERIES };
+                    group.refuse(&format!(
+                        "{count} series: at most {most} are streamed; choose fewer counters"
+                    ));
+                    continue;
+                }
+                group.take_names(collected.interval);
+            }
+            series += group.layout.cells.len();
+            if !collected.number.is_multiple_of(group.every as u64) {
+                continue;
+            }
+            let averages = averages(group.every);
+            group.publish(collected, &averages);
+        }
+    }
+}
+
+/// Averages of some intervals, for all that was collected.
+#[derive(Default)]
+pub(super) struct Averages {
+    /// Unix seconds at which the first of the intervals begins.
+    pub(super) begin: Option<f64>,
+    /// By the path of the series; nothing where the values of the last interval are meant.
+    pub(super) by_path: Option<std::collections::HashMap<String, Option<f64>>>,
+}
+
+#[derive(Serialize)]
+struct Names<'a> {
+    interval: f64,
+    series: Vec<Named<'a>>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    id: usize,
+    #[serde(flatten)]
+    name: SeriesName<'a>,
+}
+
+#[derive(Serialize)]
+struct Values {
+    time: f64,
+    begin: Option<f64>,
+    values: Vec<Option<f64>>,
+}
+
+impl Group {
+    /// Names the series anew, where they are others than before.
+    fn take_names(&mut self, interval: f64) {
+        let series = self.layout.cells.iter().enumerate().map(|(id, cell)| Named { id, name: cell.name() });
+        let names = event("series", &Names { interval, series: series.collect() });
+        if names != self.names {
+            self.names = names;
+            self.readers.iter_mut().for_each(|reader| reader.has_names = false);
+        }
+    }
+
+    fn publish(&mut self, collected: &Collected<'_>, averages: &Averages) {
+        let values: Vec<_> = match &averages.by_path {
+            None => self.layout.values(collected.values).collect(),
+            Some(by_path) => {
+                let average = |cell: &Cell| by_path.get(&cell.path).copied().flatten();
+                self.layout.cells.iter().map(average).collect()
+            }
+        };
+        let sample = event("sample", &Values { time: collected.time, begin: averages.begin, values });
+        let mut both = None;
+        let names = &self.names;
+        self.readers.retain_mut(|reader| {
+            let text = if std::mem::replace(&mut reader.has_names, true) {
+                sample.clone()
+            } else {
+                both.get_or_insert_with(|| Bytes::from([&names[..], &sample[..]].concat())).clone()
+            };
+            let sent = reader.sender.try_send(text);
+            if sent.is_err() {
+                // Too slow, or gone.
+                reader.overrun.notify_one();
+            }
+            sent.is_ok()
+        });
+    }
+
+    /// Says why nothing is streamed, and lets the readers go.
+    fn refuse(&mut self, why: &str) {
+        #[derive(Serialize)]
+        struct Why<'a> {
+            error: &'a str,
+        }
+        let text = event("error", &Why { error: why });
+        for reader in self.readers.drain(..) {
+            // Who does not take it is let go all the same.
+            let _ = reader.sender.try_send(text.clone());
+        }
+    }
+}
+
+/// A server-sent event.
+fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let mut text = format!("event: {name}\ndata: ").into_bytes();
+    // Into memory, of values that JSON has: this does not fail.
+    if serde_json::to_writer(&mut text, data).is_err() {
+        return Bytes::new();
+    }
+    text.extend_from_slice(b"\n\n");
+    Bytes::from(text)
+}

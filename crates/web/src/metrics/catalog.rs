@@ -1,0 +1,260 @@
+//! The metric families of all counter sets: no name twice, whatever sets and counters are named.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tachograph_perflib::Guid;
+use tachograph_perflib::registration::CounterSetInfo;
+
+use super::FamilyName;
+use super::exposition::Exposition;
+use super::families::{Kind, Metric, Part, metrics_of};
+use super::number::Scale;
+use super::words::{fit, words_of};
+
+/// What every name begins with.
+pub(super) const PREFIX: &str = "tacho";
+
+/// Names of what the exporter tells of itself.
+const OWN: [&str; 5] = [
+    "tacho_build",
+    "tacho_build_info",
+    "tacho_scrape_duration_seconds",
+    "tacho_read_errors",
+    "tacho_read_errors_total",
+];
+
+/// A metric family: one number of the instances of a counter set.
+#[derive(Debug)]
+pub(super) struct Family {
+    pub(super) kind: Kind,
+    unit: String,
+    /// The name as samples have it.
+    pub(super) sample: Box<str>,
+    headers: [Box<str>; 2],
+    /// The counters that have the number, the one that it is named after first.
+    pub(super) sources: Vec<Source>,
+}
+
+/// A counter that has a family's number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) counter_id: u32,
+    pub(super) part: Part,
+    pub(super) scale: Scale,
+    pub(super) can_wrap: bool,
+}
+
+impl Family {
+    /// The lines before the samples.
+    pub(super) fn header(&self, exposition: Exposition) -> &str {
+        &self.headers[exposition as usize]
+    }
+}
+
+/// The families of a counter set.
+#[derive(Debug)]
+pub(super) struct SetFamilies {
+    pub(super) info: Arc<CounterSetInfo>,
+    pub(super) families: Vec<Family>,
+}
+
+/// The families of all counter sets of a registry. Names hang on what is registered, not on what is selected: sets come
+/// in the registry's order, which is that of the machine's own sets first, and who comes later gets out of the way.
+#[derive(Debug)]
+pub(super) struct Catalog {
+    sets: HashMap<Guid, Arc<SetFamilies>>,
+    order: Vec<Guid>,
+}
+
+/// Names that are taken, and those that OpenMetrics keeps for a counter.
+#[derive(Default)]
+struct Taken(HashSet<String>);
+
+impl Taken {
+    /// Whether a family can have the name; then it has.
+    fn take(&mut self, name: &str, kind: Kind) -> bool {
+        let endings: &[&str] = if kind == Kind::Counter { &["", "_total", "_created"] } else { &[""] };
+        let names: Vec<String> = endings.iter().map(|ending| format!("{name}{ending}")).collect();
+        if names.iter().any(|name| self.0.contains(name)) {
+            return false;
+        }
+        self.0.extend(names);
+        true
+    }
+}
+
+impl Catalog {
+    /// The families of these sets.
+    pub(super) fn new<'a>(infos: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Self {
+        let mut taken = Taken::default();
+        taken.0.extend(OWN.map(str::to_owned));
+        let mut prefixes = HashSet::new();
+        let mut catalog = Self { sets: HashMap::new(), order: Vec::new() };
+        for info in infos {
+            let mut words = fit(&words_of(&info.name)).join("_");
+            if words.is_empty() || !prefixes.insert(words.clone()) {
+                let number = u128::from_be_bytes(info.guid.to_bytes());
+                words = format!(
+                    "{words}{}{:08x}",
+                    if words.is_empty() { "set" } else { "_" },
+                    (number >> 96) as u32
+                );
+                prefixes.insert(words.clone());
+            }
+            let families = families_of(info, &format!("{PREFIX}_{words}"), &mut taken);
+            catalog.order.push(info.guid);
+            catalog.sets.insert(info.guid, Arc::new(SetFamilies { info: Arc::clone(info), families }));
+        }
+        catalog
+    }
+
+    /// The families of a set.
+    pub(super) fn set(&self, guid: Guid) -> Option<&Arc<SetFamilies>> {
+        self.sets.get(&guid)
+    }
+
+    pub(super) fn names(&self) -> Vec<FamilyName> {
+        let mut names = Vec::new();
+        for set in self.order.iter().filter_map(|guid| self.sets.get(guid)) {
+            for family in &set.families {
+                for source in &family.sources {
+                    let Some(place) = set.info.position(source.counter_id) else { continue };
+                    names.push(FamilyName {
+                        set: Arc::clone(&set.info.name),
+                        counter: Arc::clone(&set.info.counters[place].name),
+                        number: source.part.name(),
+                        metric: family.sample.to_string(),
+                        kind: kind_name(family.kind),
+                        unit: family.unit.clone(),
+                    });
+                }
+            }
+        }
+        names
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    }
+}
+
+fn families_of(info: &CounterSetInfo, prefix: &str, taken: &mut Taken) -> Vec<Family> {
+    let shown = info.counters.iter().filter(|counter| counter.is_displayable());
+    let all: Vec<_> = shown
+        .clone()
+        .flat_map(|counter| metrics_of(&info.name, counter).into_iter().map(move |metric| (counter, metric)))
+        .collect();
+    let base_of = |base: Option<u32>, metric: &Metric| {
+        // A base that is shown by itself is exported as itself.
+        let base = shown.clone().find(|counter| Some(counter.id) == base)?;
+        let own = all.iter().find(|(counter, own)| counter.id == base.id && own.part == Part::First)?;
+        (metric.part == Part::Second && own.1.kind == metric.kind && own.1.scale == metric.scale)
+            .then_some(base.id)
+    };
+    let mut families: Vec<Family> = Vec::new();
+    // The own names in the order of the registration; then who shows the same number.
+    let mut places: HashMap<(u32, Part), usize> = HashMap::new();
+    let mut by_wish: HashMap<String, usize> = HashMap::new();
+    for is_view in [false, true] {
+        for (counter, metric) in &all {
+            let base = base_of(counter.base_id, metric);
+            if (metric.is_view || base.is_some()) != is_view {
+                continue;
+            }
+            let source = Source {
+                counter_id: counter.id,
+                part: metric.part,
+                scale: metric.scale,
+                can_wrap: metric.can_wrap,
+            };
+            let wish = join(prefix, &metric.stem, &metric.unit);
+            let known = match base {
+                Some(base) => places.get(&(base, Part::First)),
+                None if is_view => by_wish.get(&wish),
+                None => None,
+            };
+            if let Some(&place) = known
+                && families[place].kind == metric.kind
+            {
+                families[place].sources.push(source);
+                continue;
+            }
+            let mut name = wish.clone();
+            for number in 2_u32.. {
+                if taken.take(&name, metric.kind) {
+                    break;
+                }
+                name = join(&format!("{prefix}_{}", joined(&metric.stem, number)), "", &metric.unit);
+            }
+            let help = format!("{}{}: {}", metric.about, counter.name, counter.help);
+            places.insert((counter.id, metric.part), families.len());
+            by_wish.entry(wish).or_insert(families.len());
+            families.push(family(name, metric, &help, source));
+        }
+    }
+    families
+}
+
+fn joined(stem: &str, number: u32) -> String {
+    if stem.is_empty() { format!("number{number}") } else { format!("{stem}_{number}") }
+}
+
+fn join(prefix: &str, stem: &str, unit: &str) -> String {
+    let mut name = prefix.to_owned();
+    for part in [stem, unit] {
+        if !part.is_empty() {
+            name.push('_');
+            name.push_str(part);
+        }
+    }
+    name
+}
+
+fn family(name: String, metric: &Metric, help: &str, source: Source) -> Family {
+    let sample = match metric.kind {
+        Kind::Counter => format!("{name}_total"),
+        Kind::Gauge => name.clone(),
+    };
+    let headers = [
+        header(Exposition::PrometheusText, &sample, metric.kind, "", help),
+        header(Exposition::OpenMetrics, &name, metric.kind, &metric.unit, help),
+    ];
+    Family {
+        kind: metric.kind,
+        unit: metric.unit.clone(),
+        sample: sample.into(),
+        headers: headers.map(String::into),
+        sources: vec![source],
+    }
+}
+
+/// `# HELP`, `# TYPE` and, in OpenMetrics, `# UNIT` lines of a family; in Prometheus' text its name is that of its samples.
+pub(super) fn header(exposition: Exposition, name: &str, kind: Kind, unit: &str, help: &str) -> String {
+    let mut text = format!("# HELP {name} ");
+    escape_help(&mut text, help.trim_end_matches([':', ' ']), exposition);
+    text.push_str(&format!("\n# TYPE {name} {}\n", kind_name(kind)));
+    if exposition == Exposition::OpenMetrics && !unit.is_empty() {
+        text.push_str(&format!("# UNIT {name} {unit}\n"));
+    }
+    text
+}
+
+/// Writes a HELP text on one line. Both formats escape backslashes and line feeds, OpenMetrics quotes too.
+pub(super) fn escape_help(out: &mut String, text: &str, exposition: Exposition) {
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str(r"\\"),
+            '\n' => out.push_str(r"\n"),
+            '"' if exposition == Exposition::OpenMetrics => out.push_str("\\\""),
+            c if c.is_ascii_control() => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The labels of a set's rows: `{name="sda"}`, `{name="7",parent="explorer"}`, or none.
+
+use std::collections::HashSet;
+
+use tachograph_counters::set::{Instance, Instances};
+
+/// The labels of the rows of a collection, made anew when instances come or go. No two of them are the same.
+#[derive(Debug, Default)]
+pub(super) struct Labels {
+    /// The instances that they were made of.
+    of: Option<Instances>,
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Labels {
+    /// Takes the display names of a collection's rows; whether they are others than before.
+    pub(super) fn take(&mut self, instances: &Instances) -> bool {
+        if self.of.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, instances)) {
+            return false;
+        }
+        self.of = Some(Instances::clone(instances));
+        self.text.clear();
+        self.ends.clear();
+        let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
+        for instance in instances.iter() {
+            let start = self.text.len();
+            push_labels(&mut self.text, instance, None);
+            // Names that differ in a control character only, or in how they are split, look the same.
+            for number in 1_u32.. {
+                if seen.insert(self.text[start..].into()) {
+                    break;
+                }
+                self.text.truncate(start);
+                push_labels(&mut self.text, instance, Some(number));
+            }
+            self.ends.push(self.text.len());
+        }
+        true
+    }
+
+    /// The labels of a row.
+    pub(super) fn of_row(&self, row: usize) -> &str {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[row]]
+    }
+}
+
+fn push_labels(out: &mut String, instance: &Instance, number: Option<u32>) {
+    let parent = instance.parent().filter(|parent| !parent.is_empty());
+    let name = match parent {
+        // The name with its `#n`.
+        Some(parent) => instance.label().get(parent.len() + 1..).unwrap_or(instance.name()),
+        None => instance.label(),
+    };
+    out.push_str("{name=\"");
+    escape_value(out, name);
+    if let Some(number) = number {
+        out.push('~');
+        out.push_str(&number.to_string());
+    }
+    if let Some(parent) = parent {
+        out.push_str("\",parent=\"");
+        escape_value(out, parent);
+    }
+    out.push_str("\"}");
+}
+
+/// Writes the value of a label between its quotes. Both formats escape backslashes, quotes and line feeds; other control
+/// characters, which some readers take for the end of a line or of the text, are replaced.
+pub(super) fn escape_value(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str(r"\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str(r"\n"),
+            c if c.is_ascii_control() => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn labels(instances: &[(Option<&str>, &str, u32)]) -> Vec<String> {
+        let instances: Instances = instances
+            .iter()
+            .map(|&(parent, name, index)| Arc::new(Instance::new(parent, name, index)))
+            .collect();
+        let mut labels = Labels::default();
+        assert!(labels.take(&instances) && !labels.take(&instances));
+        (0..instances.len()).map(|row| labels.of_row(row).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_parents_and_numbers() {
+        assert_eq!(
+            labels(&[(None, "sda", 0), (None, "bash", 2), (Some("explorer"), "7", 1)]),
+            ["{name=\"sda\"}", "{name=\"bash#2\"}", "{name=\"7#1\",parent=\"explorer\"}"]
+        );
+    }
+
+    #[test]
+    fn what_would_look_the_same_is_told_apart() {
+        let made = labels(&[(None, "a\u{1}", 0), (None, "a\u{2}", 0), (None, "a\u{fffd}~1", 0)]);
+        assert_eq!(made[1], "{name=\"a\u{fffd}~1\"}");
+        assert_eq!(made.iter().collect::<HashSet<_>>().len(), 3);
+        let made = labels(&[(None, "/x", 0), (Some(""), "x", 0)]);
+        assert_ne!(made[0], made[1]);
+        assert_eq!(labels(&[(None, "C:\\\"\n", 0)]), ["{name=\"C:\\\\\\\"\\n\"}"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! From the names of counter sets and counters to words of a metric's name.
+
+/// Words that `promtool check metrics` takes for a unit that is not a base unit, or for an abbreviated one, wherever they
+/// stand. They are written together with the word before.
+const TAKEN_FOR_UNITS: [&str; 28] = [
+    "s",
+    "ms",
+    "us",
+    "ns",
+    "sec",
+    "b",
+    "kb",
+    "mb",
+    "gb",
+    "tb",
+    "pb",
+    "m",
+    "h",
+    "d",
+    "minutes",
+    "hours",
+    "days",
+    "weeks",
+    "kelvins",
+    "fahrenheit",
+    "rankine",
+    "inches",
+    "yards",
+    "miles",
+    "bits",
+    "calories",
+    "pounds",
+    "ounces",
+];
+
+/// Base units, which are none with a prefix before them.
+const BASE_UNITS: [&str; 11] = [
+    "amperes", "bytes", "celsius", "grams", "joules", "kelvin", "meters", "metres", "moles", "seconds",
+    "volts",
+];
+
+/// Types of metrics, which must not stand in a name.
+const TYPES: [&str; 5] = ["counter", "gauge", "histogram", "summary", "untyped"];
+
+/// The words of a name in lower case: letters and digits of ASCII.
+pub(super) fn words_of(name: &str) -> Vec<String> {
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect()
+}
+
+/// Whether a word is a known unit's with a prefix such as `milli`.
+fn has_prefix(word: &str) -> bool {
+    const PREFIXES: [&str; 18] = [
+        "pico", "nano", "micro", "milli", "centi", "deci", "deca", "hecto", "kilo", "kibi", "mega", "mibi",
+        "mebi", "giga", "gibi", "tera", "tebi", "peta",
+    ];
+    PREFIXES.iter().any(|prefix| {
+        word.strip_prefix(prefix).is_some_and(|unit| {
+            BASE_UNITS.contains(&unit) || unit.len() > 3 && TAKEN_FOR_UNITS.contains(&unit)
+        })
+    })
+}
+
+/// Makes words fit for a metric's name: no unit and no type by itself, and no ending that Prometheus keeps for itself.
+pub(super) fn fit(words: &[String]) -> Vec<String> {
+    let mut fit: Vec<String> = Vec::new();
+    let mut before = String::new();
+    for word in words {
+        let is_unit = TAKEN_FOR_UNITS.contains(&word.as_str()) || has_prefix(word);
+        match fit.last_mut() {
+            Some(last) if is_unit => last.push_str(word),
+            None if is_unit => before.push_str(word),
+            _ if TYPES.contains(&word.as_str()) => fit.push(format!("{before}{word}s")),
+            _ => fit.push(format!("{before}{word}")),
+        }
+        if !fit.is_empty() {
+            before.clear();
+        }
+    }
+    if !before.is_empty() {
+        fit.push(format!("{before}number"));
+    }
+    // A word that was joined may have become a unit again (`milli` and `meters`).
+    fit.iter_mut().filter(|word| has_prefix(word)).for_each(|word| word.push_str("number"));
+    match fit.last().map(String::as_str) {
+        Some("count") if fit.len() > 1 => {
+            fit.pop();
+            if let Some(last) = fit.last_mut() {
+                *last = plural(last);
+            }
+        }
+        Some("count" | "sum" | "bucket" | "total" | "info" | "created") => fit.rotate_right(1),
+        _ => {}
+    }
+    // Alone, or again at the end.
+    if let Some(last) = fit.last_mut()
+        && matches!(last.as_str(), "count" | "sum" | "bucket" | "total" | "info" | "created")
+    {
+        last.push_str("number");
+    }
+    fit
+}
+
+/// The plural of an English word.
+pub(super) fn plural(word: &str) -> String {
+    let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
+    match word.strip_suffix('y') {
+        _ if word.ends_with('s') && !word.ends_with("ss") => word.into(),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) && !stem.is_empty() => format!("{stem}ies"),
+        _ if ends(&["ss", "x", "z", "ch", "sh"]) => format!("{word}es"),
+        _ => format!("{word}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words() {
+        let name = |text: &str| fit(&words_of(text)).join("_");
+        assert_eq!(name("Free & Zero Page List"), "free_zero_page_list");
+        assert_eq!(name("Thread Count"), "threads");
+        assert_eq!(name("Retry Count"), "retries");
+        assert_eq!(name("Grand Total"), "total_grand");
+        assert_eq!(name("Total"), "totalnumber");
+        assert_eq!(name("Counter"), "counters");
+        assert_eq!(name("The last 10 s"), "the_last_10s");
+        assert_eq!(name("Minutes"), "minutesnumber");
+        assert_eq!(name("Milliseconds of work"), "millisecondsof_work");
+        assert_eq!(name("thermometers"), "thermometers");
+        assert_eq!(name("Größe\u{0}\n"), "gr_e");
+        assert_eq!(name("%"), "");
+    }
+
+    #[test]
+    fn plurals() {
+        let pairs = [("read", "reads"), ("flush", "flushes"), ("query", "queries"), ("key", "keys")];
+        for (one, several) in
+            pairs.into_iter().chain([("box", "boxes"), ("pass", "passes"), ("reads", "reads")])
+        {
+            assert_eq!(plural(one), several);
+        }
+    }
+}

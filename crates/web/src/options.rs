@@ -1,0 +1,143 @@
+//! What a server is told at its start.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_perflib::Registry;
+
+/// Gives the counter sets of the machine as they are now; the same object as before where they are the same.
+pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
+
+/// Takes a line about each request.
+pub type RequestLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What a server is told at its start.
+pub struct ServeOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// The certificate and its key, PEM files, for TLS.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// What a client has to show.
+    pub token: Option<Token>,
+    /// Names, beside those of loopback and addresses, under which clients may call the server.
+    pub hosts: Vec<String>,
+    /// The machine.
+    pub live: LiveOptions,
+    /// Logs that are opened at the start, and folders whose logs clients may open.
+    pub logs: Vec<PathBuf>,
+    /// What clients may upload.
+    pub uploads: Uploads,
+    /// Called with a line for every request, where that is wanted. It holds no secrets.
+    pub log: Option<RequestLog>,
+}
+
+/// The machine and how its counters are collected.
+#[derive(Clone)]
+pub struct LiveOptions {
+    /// Its counter sets.
+    pub registry: RegistryNow,
+    /// From one collection to the next.
+    pub interval: Duration,
+    /// How many intervals are kept.
+    pub points: usize,
+    /// The zone of local times that are written, with the bias in force.
+    pub zone: TimeZone,
+    /// When the machine was started, UTC; 0 where unknown.
+    pub boot_time: FileTime,
+    /// What is shown first.
+    pub default_paths: Vec<String>,
+}
+
+/// What clients may upload.
+#[derive(Clone, Debug)]
+pub struct Uploads {
+    /// Where they are kept while they are open.
+    pub folder: PathBuf,
+    /// Bytes of one log.
+    pub max_bytes: u64,
+    /// Logs at a time.
+    pub max_count: usize,
+    /// An uploaded log that nobody looks at for so long is closed.
+    pub max_idle: Duration,
+}
+
+impl Default for Uploads {
+    /// In the folder for temporary files; 512 MB each, 16 at a time, an hour.
+    fn default() -> Self {
+        Self {
+            folder: std::env::temp_dir(),
+            max_bytes: 512 << 20,
+            max_count: 16,
+            max_idle: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// A secret that clients show. It is never printed.
+#[derive(Clone)]
+pub struct Token(Vec<u8>);
+
+impl Token {
+    /// The fewest characters of a token.
+    pub const MIN_LENGTH: usize = 16;
+
+    /// A token of at least [`MIN_LENGTH`](Self::MIN_LENGTH) printable characters without blanks.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, without its text.
+    pub fn new(text: &str) -> Result<Self, String> {
+        if text.len() < Self::MIN_LENGTH {
+            return Err(format!("a token has at least {} characters", Self::MIN_LENGTH));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("a token has printable ASCII characters only, and no blanks".to_owned());
+        }
+        Ok(Self(text.as_bytes().to_vec()))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(...)")
+    }
+}
+
+/// Why a server cannot start.
+#[derive(Debug)]
+pub struct ServeError {
+    message: String,
+    is_usage: bool,
+}
+
+impl ServeError {
+    pub(crate) fn work(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_usage: false }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_usage: true }
+    }
+
+    /// Whether it was asked for something that it does not do.
+    pub fn is_usage(&self) -> bool {
+        self.is_usage
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ServeError {}

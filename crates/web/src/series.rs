@@ -1,0 +1,190 @@
+//! Series as the interface describes them.
+
+use serde::Serialize;
+use tachograph_counters::AverageKind;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_monitor::{Reduced, ReducedSeries};
+
+use crate::answer::Refusal;
+
+/// Most columns of all series together, which are a few hundred bytes each while they are made.
+const MAX_CELLS: usize = 500_000;
+
+/// Refuses what would take too much memory.
+pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), Refusal> {
+    match series.saturating_mul(columns) > MAX_CELLS {
+        true => Err(Refusal::too_large(format!(
+            "{series} series of {columns} columns are too much at a time: choose fewer counters or columns"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// What a series is.
+#[derive(Serialize)]
+pub(crate) struct SeriesName<'a> {
+    path: &'a str,
+    machine: Option<&'a str>,
+    set: &'a str,
+    parent: Option<&'a str>,
+    instance: Option<&'a str>,
+    counter: &'a str,
+    #[serde(rename = "type")]
+    counter_type: String,
+    unit: String,
+    default_scale: i32,
+    average_kind: &'static str,
+}
+
+impl<'a> SeriesName<'a> {
+    /// The name of a counter of an instance; `instance` is left aside for sets that have none.
+    pub(crate) fn of(
+        path: &'a str,
+        set: &'a CounterSet,
+        instance: Option<&'a Instance>,
+        counter: &'a Counter,
+    ) -> Self {
+        let instance = instance.filter(|_| set.has_instances);
+        let parent = instance.and_then(Instance::parent);
+        let label = instance.map(Instance::label);
+        Self {
+            path,
+            machine: Some(&*set.machine).filter(|machine| !machine.is_empty()),
+            set: &set.name,
+            parent,
+            // Without the parent, which stands before it with a '/'.
+            instance: label.map(|label| parent.map_or(label, |parent| &label[parent.len() + 1..])),
+            counter: &counter.name,
+            counter_type: counter.counter_type.to_string(),
+            unit: counter.unit().into_owned(),
+            default_scale: counter.default_scale,
+            average_kind: "raw",
+        }
+    }
+}
+
+/// The figures of a stretch of time.
+#[derive(Serialize)]
+struct Figures {
+    values: u64,
+    errors: u64,
+    last: Option<f64>,
+    average: Option<f64>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Chart<'a> {
+    #[serde(flatten)]
+    name: SeriesName<'a>,
+    statistics: Figures,
+    average: Vec<Option<f64>>,
+    minimum: Vec<Option<f64>>,
+    maximum: Vec<Option<f64>>,
+}
+
+impl<'a> Chart<'a> {
+    fn of(series: &'a ReducedSeries) -> Self {
+        let ReducedSeries { info, summary, columns } = series;
+        let mut name = SeriesName::of(&info.path, &info.set, info.instance.as_deref(), &info.counter);
+        if summary.average_kind == AverageKind::Arithmetic {
+            name.average_kind = "arithmetic";
+        }
+        Self {
+            name,
+            statistics: Figures {
+                values: summary.values,
+                errors: summary.errors,
+                last: summary.last,
+                average: summary.average,
+                minimum: summary.minimum,
+                maximum: summary.maximum,
+            },
+            average: columns.iter().map(|column| column.average).collect(),
+            minimum: columns.iter().map(|column| column.minimum).collect(),
+            maximum: columns.iter().map(|column| column.maximum).collect(),
+        }
+    }
+}
+
+/// A path that selects nothing.
+#[derive(Serialize)]
+struct Missing<'a> {
+    path: &'a str,
+    reason: &'a str,
+}
+
+/// The answer to a request for series.
+#[derive(Serialize)]
+pub(crate) struct Charts<'a> {
+    begin: Option<String>,
+    end: Option<String>,
+    columns: usize,
+    times: Vec<f64>,
+    first_time: Option<String>,
+    last_time: Option<String>,
+    series: Vec<Chart<'a>>,
+    missing: Vec<Missing<'a>>,
+}
+
+impl<'a> Charts<'a> {
+    /// What a reduced span shows.
+    pub(crate) fn of(reduced: &'a Reduced, missing: &'a [(String, String)]) -> Self {
+        let covered = reduced.covered();
+        Self {
+            begin: Some(rfc3339(reduced.span.begin())),
+            end: Some(rfc3339(reduced.span.end())),
+            columns: reduced.columns,
+            times: (0..reduced.columns).map(|column| unix_seconds(reduced.time_of(column))).collect(),
+            first_time: covered.map(|(first, _)| rfc3339(first.utc)),
+            last_time: covered.map(|(_, last)| rfc3339(last.utc)),
+            series: reduced.series.iter().map(Chart::of).collect(),
+            missing: named(missing),
+        }
+    }
+
+    /// Where there is no sample at all yet.
+    pub(crate) fn empty(missing: &'a [(String, String)]) -> Self {
+        Self {
+            begin: None,
+            end: None,
+            columns: 0,
+            times: Vec::new(),
+            first_time: None,
+            last_time: None,
+            series: Vec::new(),
+            missing: named(missing),
+        }
+    }
+}
+
+fn named(missing: &[(String, String)]) -> Vec<Missing<'_>> {
+    missing.iter().map(|(path, reason)| Missing { path, reason }).collect()
+}
+
+/// Seconds since 1970, UTC.
+pub(crate) fn unix_seconds(time: FileTime) -> f64 {
+    time.since(FileTime::UNIX_EPOCH) as f64 / FileTime::PER_SECOND as f64
+}
+
+/// The time as RFC 3339 in UTC with seven digits of a second. What is beyond the years 0 to 9999 becomes their end.
+pub(crate) fn rfc3339(time: FileTime) -> String {
+    let Some(civil) = time.to_civil() else {
+        return match time > FileTime::UNIX_EPOCH {
+            true => "9999-12-31T23:59:59.9999999Z".to_owned(),
+            false => "0000-01-01T00:00:00.0000000Z".to_owned(),
+        };
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:07}Z",
+        civil.year(),
+        civil.month(),
+        civil.day(),
+        civil.hour(),
+        civil.minute(),
+        civil.second(),
+        civil.subsec_nanosecond() / 100
+    )
+}

@@ -1,0 +1,159 @@
+//! The server: where it listens, and how it ends.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use crate::api::{self, Shared, Web};
+use crate::options::{ServeError, ServeOptions};
+use crate::{connection, tls};
+
+/// Most connections at a time.
+const MAX_CONNECTIONS: usize = 1024;
+/// How long the end may take.
+const END_TIME: Duration = Duration::from_millis(700);
+/// How often it is looked for logs that nobody looks at.
+const IDLE_CHECK: Duration = Duration::from_secs(30);
+/// The wait after a connection could not be taken.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// A server that listens and can be run.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    web: Web,
+    stop: watch::Sender<bool>,
+}
+
+/// Ends a server from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// Ends the server: [`Server::run`] comes back within a second.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Listens, and looks at the logs and folders that were named.
+    ///
+    /// # Errors
+    ///
+    /// When the address is not to be had, asks for more safety than was given (an address of others than this machine
+    /// without token and without TLS), or a file cannot be read.
+    pub fn bind(options: ServeOptions) -> Result<Self, ServeError> {
+        let address = options.address;
+        if !address.ip().is_loopback() && options.token.is_none() && options.tls.is_none() {
+            return Err(ServeError::usage(format!(
+                "{address} can be reached from other machines: that needs --token-file, or --tls-cert with --tls-key"
+            )));
+        }
+        let tls =
+            options.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
+        let listen = || -> io::Result<(TcpListener, SocketAddr)> {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) = listen().map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                ServeError::work(format!("port {} is in use; --port takes another one", address.port()))
+            }
+            _ => ServeError::work(format!("{address}: {error}")),
+        })?;
+        let web = Shared::new(address.port(), tls.is_some(), options)?;
+        Ok(Self { listener, address, tls, web, stop: watch::Sender::new(false) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What to open in a browser.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.address)
+    }
+
+    /// Ends it from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Serves until it is stopped.
+    ///
+    /// # Errors
+    ///
+    /// When the threads that it needs are not to be had.
+    pub fn run(self) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(64)
+            .thread_name("serve")
+            .enable_all()
+            .build()
+            .map_err(|error| ServeError::work(format!("no threads can be had: {error}")))?;
+        let web = self.web.clone();
+        let outcome = runtime.block_on(self.serve());
+        web.close();
+        // Threads that still read a log end with the process.
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        outcome
+    }
+
+    async fn serve(self) -> Result<(), ServeError> {
+        let listener = tokio::net::TcpListener::from_std(self.listener)
+            .map_err(|error| ServeError::work(format!("{}: {error}", self.address)))?;
+        self.web.sources.read_named();
+        let router = api::router(self.web.clone());
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut stopping = self.stop.subscribe();
+        let mut connections = JoinSet::new();
+        let mut idle_check = tokio::time::interval(IDLE_CHECK);
+        let mut wait = BACK_OFF.0;
+        loop {
+            let accepted = tokio::select! {
+                _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
+                accepted = listener.accept() => accepted,
+                _ = idle_check.tick() => {
+                    self.web.sources.close_idle();
+                    continue;
+                }
+                Some(_) = connections.join_next() => continue,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    wait = BACK_OFF.0;
+                    // Who comes when all places are taken is let go at once.
+                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                    let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
+                    connections.spawn(async move {
+                        let _place = place;
+                        connection::serve(stream, tls, router, stopping).await;
+                    });
+                }
+                // No more file descriptors, mostly. The queue of the kernel waits as well.
+                Err(_) => {
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(BACK_OFF.1);
+                }
+            }
+        }
+        drop(listener);
+        self.web.hub.stop();
+        let all = async { while connections.join_next().await.is_some() {} };
+        // Whoever takes longer is cut off.
+        let _ = tokio::time::timeout(END_TIME, all).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Work that takes a while, on threads of which there are only so many.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::sample::Sample;
+use tachograph_flow::{FlowError, Source};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::answer::Refusal;
+
+/// How long a request waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a piece of work may take.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// A number of threads.
+#[derive(Clone)]
+pub(crate) struct Work(Arc<Semaphore>);
+
+/// Says when work is of no use any more: nobody waits for it, or it took too long.
+#[derive(Clone)]
+pub(crate) struct Cancel {
+    flag: Arc<AtomicBool>,
+    deadline: Instant,
+}
+
+/// Cancels when it is dropped.
+struct Guard(Arc<AtomicBool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Cancel {
+    /// Work that ends with this flag.
+    pub(crate) fn by(flag: Arc<AtomicBool>) -> Self {
+        Self { flag, deadline: Instant::now() + LONGEST }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) || Instant::now() >= self.deadline
+    }
+
+    /// What is answered then, if anybody still listens.
+    pub(crate) fn refusal() -> Refusal {
+        Refusal::busy("this takes too long; ask for less")
+    }
+}
+
+impl Work {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self(Arc::new(Semaphore::new(threads)))
+    }
+
+    /// Runs a piece of work when its turn comes. It is cancelled when nobody waits for it any more.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.0).acquire_owned()).await;
+        let Ok(Ok(place)) = turn else {
+            return Err(Refusal::too_many("the server has too much to do; try again"));
+        };
+        start(place, work).await
+    }
+
+    /// As [`run`](Self::run), with all the time that it takes to wait for the turn.
+    pub(crate) async fn run_long<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let Ok(place) = Arc::clone(&self.0).acquire_owned().await else {
+            return Err(Refusal::busy("the server ends"));
+        };
+        start(place, work).await
+    }
+}
+
+async fn start<T: Send + 'static>(
+    place: OwnedSemaphorePermit,
+    work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let guard = Guard(Arc::default());
+    let cancel = Cancel::by(Arc::clone(&guard.0));
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work(&cancel)
+    });
+    done.await.unwrap_or_else(|_| Err(Refusal::busy("the work was ended; try again")))
+}
+
+/// A source that ends with an error when its work is of no use any more.
+pub(crate) struct Cancellable<S> {
+    source: S,
+    cancel: Cancel,
+    taken: u32,
+}
+
+impl<S: Source> Cancellable<S> {
+    pub(crate) fn new(source: S, cancel: &Cancel) -> Self {
+        Self { source, cancel: cancel.clone(), taken: 0 }
+    }
+}
+
+impl<S: Source> Source for Cancellable<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        self.taken = self.taken.wrapping_add(1);
+        if self.taken.is_multiple_of(64) && self.cancel.is_over() {
+            return Err(FlowError::Output(std::io::ErrorKind::TimedOut.into()));
+        }
+        self.source.next(sample)
+    }
+}

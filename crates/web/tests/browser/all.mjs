@@ -1,0 +1,10 @@
+// All tests, one after the other in one process: they share a browser.
+import "./vendored.test.mjs";
+import "./units.test.mjs";
+import "./live.test.mjs";
+import "./logs.test.mjs";
+import "./saving.test.mjs";
+import "./looks.test.mjs";
+import "./keyboard.test.mjs";
+import "./trouble.test.mjs";
+import "./corpus.test.mjs";

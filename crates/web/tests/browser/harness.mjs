@@ -1,0 +1,214 @@
+// What the tests stand on: the server, the browser, and pages that fail on any error of theirs.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { after, test as nodeTest } from "node:test";
+import { promisify } from "node:util";
+import { chromium } from "playwright-core";
+
+export const { TACHO, OUT, PAGE } = process.env;
+export const screenshots = path.join(OUT, "screenshots");
+/** A folder that is removed in the end. */
+export const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "tacho-browser-"));
+const run = promisify(execFile);
+const running = new Set();
+
+/** What the command prints. */
+export async function tacho(...args) {
+  const { stdout } = await run(TACHO, args, { maxBuffer: 64 << 20 });
+  return stdout;
+}
+
+/** A server: `{url, port, stop()}`. Ends with the tests at the latest. */
+export async function serve(...args) {
+  const child = spawn(TACHO, ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let said = "";
+  const url = await new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on("line", (line) => {
+        said += `${line}\n`;
+        const found = /https?:\/\/[^\s/]+:\d+\//.exec(line) ?? /https?:\/\/[^\s/]+:\d+/.exec(line);
+        if (found) resolve(found[0].replace(/\/?$/, "/"));
+      });
+    }
+    child.once("exit", (status) => reject(new Error(`the server ended with status ${status}:\n${said}`)));
+  });
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await ended;
+    running.delete(child);
+  };
+  return { url, port: Number(new URL(url).port), stop, said: () => said };
+}
+
+let browser = null;
+async function theBrowser() {
+  browser ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH,
+    headless: true,
+    // The browser speaks to nobody but the server under test.
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
+  });
+  return browser;
+}
+
+const KINDS = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml" };
+
+/** For work on the page: its files as they are in the source now, under the headers of the server. */
+async function fromSource(context) {
+  await context.route(/^[^?#]*\/(assets\/[^?#]*)?([?#].*)?$/, async (route) => {
+    const name = new URL(route.request().url()).pathname.replace(/^\/(assets\/)?/, "") || "index.html";
+    const answer = await route.fetch().catch(() => null);
+    if (!answer) return route.abort("connectionrefused");
+    const headers = { ...answer.headers(), "content-type": KINDS[path.extname(name)] };
+    delete headers["content-encoding"];
+    return route.fulfill({ status: 200, headers, body: fs.readFileSync(path.join(PAGE, name)) });
+  });
+}
+
+/** A test, unless another one was asked for. */
+export function test(name, act) {
+  const only = process.env.ONLY?.trim();
+  if (only && !only.split(/\s+/).some((part) => name.includes(part))) return;
+  nodeTest(name, { timeout: 120_000 }, act);
+}
+
+/**
+ * Opens the page and hands it to `act(page)`. Errors and warnings on the console, exceptions, and requests that leave the
+ * server fail the test, but for those that `allowed` (a pattern) matches. A screenshot is kept under the test's name.
+ */
+export async function withPage(name, url, act, { width = 1280, height = 800, theme = "light", allowed = null, ...context } = {}) {
+  const made = await (await theBrowser()).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, timezoneId: "Europe/Berlin", locale: "en-US", ...context });
+  if (process.env.FROM_SOURCE) await fromSource(made);
+  const page = await made.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) errors.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => errors.push(`exception: ${error.stack}`));
+  page.on("request", (request) => {
+    const to = request.url();
+    if (!to.startsWith(new URL(url).origin) && !/^(blob|data):/.test(to)) errors.push(`a request to elsewhere: ${to}`);
+  });
+  try {
+    await page.goto(url);
+    await act(page);
+    await page.screenshot({ path: path.join(screenshots, `${name}.png`) });
+    assert.deepEqual(errors.filter((error) => !allowed?.test(error)), [], "the page had errors");
+  } catch (problem) {
+    await page.screenshot({ path: path.join(screenshots, `${name}-failed.png`) }).catch(() => {});
+    if (errors.length) problem.message += `\nErrors of the page:\n${errors.join("\n")}`;
+    throw problem;
+  } finally {
+    await made.close();
+  }
+}
+
+/** The legend as `[{counter, instance, average, ...}]`, as it is shown. */
+export function legend(page) {
+  return page.$$eval("#legend-body tr", (rows) =>
+    rows.map((row) => Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.querySelector("select")?.value ?? cell.textContent]))),
+  );
+}
+
+/** Waits until the legend has rows that `accept` takes; answers them. */
+export async function legendThat(page, accept, what) {
+  const end = Date.now() + 20_000;
+  let rows;
+  do {
+    rows = await legend(page);
+    if (accept(rows)) return rows;
+    await page.waitForTimeout(50);
+  } while (Date.now() < end);
+  throw new Error(`the legend never had ${what}: ${JSON.stringify(rows, null, 1)}`);
+}
+
+/** The stretch zoomed into that the page shows the figures of: `{begin, end}` in milliseconds, null for the whole. */
+export async function rangeOf(page) {
+  const told = await page.getAttribute("#content", "data-range");
+  if (!told) return null;
+  const [begin, end] = told.split("~").map((text) => Math.round(Number(text) * 1000));
+  return { begin, end };
+}
+
+/** The same once it is another one than `before`. */
+export async function rangeAfter(page, before) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    const now = await rangeOf(page);
+    if (JSON.stringify(now) !== JSON.stringify(before)) return now;
+    assert.ok(Date.now() < end, `the range stayed ${JSON.stringify(before)}`);
+    await page.waitForTimeout(20);
+  }
+}
+
+export const iso = (milliseconds) => new Date(milliseconds).toISOString();
+
+/** Drags over the chart from one share of its width to another. */
+export async function drag(page, from, to) {
+  const box = await page.locator(".u-over").boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * from, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * ((from + to) / 2), y, { steps: 3 });
+  await page.mouse.move(box.x + box.width * to, y, { steps: 3 });
+  await page.mouse.up();
+}
+
+/** Presses a button of the Save menu; answers the file that the browser saves: `{name, path}`. */
+export async function saved(page, button) {
+  await page.click("summary:text-is('Save')");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  const file = path.join(scratch, `${Date.now()}-${download.suggestedFilename()}`);
+  await download.saveAs(file);
+  return { name: download.suggestedFilename(), path: file };
+}
+
+/** A figure as the page writes it: three decimals, digits in groups, the tie to even. */
+export function shown(value) {
+  if (value === null) return "---";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e15 || size < 1e-6)) return value.toExponential(3).replace("e+", "e");
+  if (size !== 0 && size < 0.0005) return value.toFixed(2 + Math.ceil(-Math.log10(size)));
+  return new Intl.NumberFormat("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3, roundingMode: "halfEven" }).format(value);
+}
+
+/** Holds the legend against the figures of `tacho stats -f json`. */
+export function compare(rows, statistics) {
+  assert.equal(rows.length, statistics.length, "as many counters");
+  for (const told of statistics) {
+    const row = rows.find((one) => one.counter === told.counter && one.set === told.set && one.instance === (told.instance === null ? "---" : told.index ? `${told.instance}#${told.index}` : told.instance));
+    assert.ok(row, `${told.path} is in the legend: ${JSON.stringify(rows.map((one) => [one.counter, one.instance]))}`);
+    for (const figure of ["average", "last", "minimum", "maximum"]) assert.equal(row[figure], shown(told[figure]), `${figure} of ${told.path}`);
+  }
+}
+
+/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` says which of them are on the chart. */
+export async function legendIs(page, statistics, { isOf = () => true, isRow = () => true } = {}) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    const rows = (await legend(page)).filter(isRow);
+    try {
+      return compare(rows, statistics.filter((line) => isOf(line, rows)));
+    } catch (problem) {
+      if (Date.now() > end) throw problem;
+      await page.waitForTimeout(50);
+    }
+  }
+}
+
+/** Whether a counter of `tacho stats` is one of the legend's. */
+export const inLegend = (line, rows) => rows.some((row) => row.counter === line.counter && row.set === line.set && row.instance === (line.instance === null ? "---" : line.index ? `${line.instance}#${line.index}` : line.instance));
+
+after(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  await browser?.close();
+  fs.rmSync(scratch, { recursive: true, force: true });
+});

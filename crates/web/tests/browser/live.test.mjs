@@ -1,0 +1,94 @@
+// This machine, live.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { drag, iso, legendIs, legendThat, rangeAfter, saved, serve, test, withPage } from "./harness.mjs";
+
+const PATH = "\\Processor Information(*)\\% Processor Time";
+const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
+
+/** The server's own statistics of a stretch of live data. */
+async function statistics(page, url, paths, begin, end) {
+  const query = new URLSearchParams([...paths.map((path) => ["path", path]), ["begin", iso(begin)], ["end", iso(end)], ["format", "json"]]);
+  const answer = await page.request.get(`${url}api/sources/live/statistics?${query}`);
+  assert.equal(answer.status(), 200, await answer.text());
+  return answer.json();
+}
+
+test("live: a counter added by the tree moves, freezes, and is zoomed into", async () => {
+  const server = await serve("--interval", "0.5", "-c", "\\Memory\\Available Bytes");
+  await withPage("live", server.url, async (page) => {
+    await page.waitForSelector("#live-state[data-state=live]");
+    // Three actions: open the tree, type, Enter.
+    await page.keyboard.press("a");
+    await page.keyboard.type("processor information % processor time");
+    await page.waitForSelector("#tree [role=treeitem]:has-text('% Processor Time')");
+    await page.keyboard.press("Enter");
+    const { instances } = await (await page.request.get(`${server.url}api/sources/live/instances?set=Processor%20Information`)).json();
+    const rows = await legendThat(page, (found) => found.filter((row) => row.set === "Processor Information").length === instances.length, "all instances of the set");
+    assert.deepEqual(new Set(rows.filter((row) => row.set === "Processor Information").map((row) => row.instance)), new Set(instances));
+    assert.ok(rows.some((row) => row.counter === "Available Bytes"), "what was there stays");
+    await page.keyboard.press("Escape");
+    await legendThat(page, (found) => found.every((row) => row.average !== "---"), "averages of all");
+
+    // The lines move: the picture and the range are others after some collections.
+    const range = () => page.textContent("#range-text");
+    const [picture, before] = [await canvas(page), await range()];
+    await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
+    assert.notEqual(await canvas(page), picture, "the chart was drawn anew");
+    const times = async () => (await (await page.request.get(`${server.url}api/sources/live`)).json()).samples;
+    const samples = await times();
+    while ((await times()) < samples + 6) await page.waitForTimeout(100);
+
+    // Frozen, nothing moves; the figures are those of the frozen stretch.
+    await page.keyboard.press("f");
+    await page.waitForSelector("#live-state[data-state=frozen]");
+    const frozen = await range();
+    const then = await times();
+    while ((await times()) < then + 3) await page.waitForTimeout(100);
+    assert.equal(await range(), frozen, "a frozen chart stays as it is");
+
+    // Zoomed by dragging: statistics of the stretch, from the server's raw values.
+    await drag(page, 0.8, 0.999);
+    const zoomed = await rangeAfter(page, null);
+    assert.ok(zoomed && zoomed.end - zoomed.begin < 60_000, JSON.stringify(zoomed));
+    const told = await statistics(page, server.url, [PATH, "\\Memory\\Available Bytes"], zoomed.begin, zoomed.end);
+    await legendIs(page, told);
+
+    // What is on the screen can be taken along.
+    const csv = await saved(page, "#save-csv");
+    const lines = fs.readFileSync(csv.path, "utf8").split("\r\n").filter(Boolean);
+    assert.ok(lines.length > 2 && lines[0].includes("% Processor Time"), lines.slice(0, 2).join("\n"));
+
+    // One update takes the present window; then it runs again.
+    const shown = await range();
+    await page.keyboard.press("u");
+    await page.waitForFunction((text) => document.getElementById("range-text").textContent !== text, shown);
+    await page.waitForSelector("#live-state[data-state=frozen]");
+    await page.keyboard.press("f");
+    await page.waitForSelector("#live-state[data-state=live]");
+  });
+  await server.stop();
+});
+
+test("live: every other collection, and few points", async () => {
+  const server = await serve("--interval", "0.2", "-c", "\\Processor Information(_Total)\\% Processor Time");
+  await withPage("live-every", server.url, async (page) => {
+    await page.waitForSelector("#live-state[data-state=live]");
+    await page.click("summary:text-is('Display')");
+    await page.fill("#every-field", "3");
+    await page.press("#every-field", "Enter");
+    await page.fill("#points-field", "10");
+    await page.press("#points-field", "Enter");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.getElementById("value-duration").textContent === "0:06");
+    await legendThat(page, (rows) => rows.length === 1 && rows[0].average !== "---", "an average");
+    // What is out of range is not taken.
+    await page.click("summary:text-is('Display')");
+    await page.fill("#points-field", "1");
+    await page.press("#points-field", "Enter");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.textContent("#value-duration"), "0:06");
+  });
+  await server.stop();
+});

@@ -1,0 +1,41 @@
+// Logs for the tests: recorded by the command, and generated texts.
+
+import fs from "node:fs";
+import path from "node:path";
+import { scratch, tacho } from "./harness.mjs";
+
+let recorded = null;
+
+/** A BLG that was recorded just now: processors, memory and disks, 60 samples at 0.1 s. */
+export function recordedLog() {
+  recorded ??= (async () => {
+    const file = path.join(scratch, "recorded.blg");
+    await tacho("record", "\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec", "-o", file, "-si", "0.1", "-sc", "60");
+    return file;
+  })();
+  return recorded;
+}
+
+/** A name that a careless page would run. */
+export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
+
+/**
+ * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC, of counters without a pattern that anybody could mistake
+ * for another one's. `machine` names its machine.
+ */
+export function textLog(name, samples, { machine = "WEB1", hostile = false, from = 0 } = {}) {
+  const file = path.join(scratch, name);
+  const counters = ["Processor Information(_Total)\\% Processor Time", "Memory\\Available MBytes", hostile ? `Process(${HOSTILE.replaceAll('"', '""')})\\% Processor Time` : "System\\Threads"];
+  const two = (number) => String(number).padStart(2, "0");
+  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${counters.map((counter) => `"\\\\${machine}\\${counter}"`).join(",")}`];
+  let seed = 12345 + from;
+  const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+  for (let index = 0; index < samples; index += 1) {
+    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, from + index));
+    const time = `${two(at.getUTCMonth() + 1)}/${two(at.getUTCDate())}/${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000`;
+    const values = [50 + 40 * Math.sin(index / 90) + 10 * random(), 4000 + 500 * random(), Math.floor(300 * random())];
+    lines.push(`"${time}",${values.map((value) => `"${value}"`).join(",")}`);
+  }
+  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
+  return file;
+}

@@ -1,0 +1,134 @@
+// How it looks, and for whom: themes, phones, screen readers.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { drag, legendThat, rangeAfter, screenshots, serve, test, withPage } from "./harness.mjs";
+import { recordedLog, textLog } from "./logs.mjs";
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Violations that axe finds on the page as it is. */
+async function violations(page) {
+  // Run as the debugger does: the page's policy allows no foreign script.
+  await page.evaluate(axe);
+  const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`) }));
+}
+
+const shot = (page, name) => page.screenshot({ path: path.join(screenshots, `${name}.png`) });
+const ready = (page) => legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
+
+for (const [name, options] of Object.entries({
+  light: { theme: "light" },
+  dark: { theme: "dark" },
+  phone: { theme: "dark", width: 360, height: 740, hasTouch: true },
+})) {
+  test(`looks: ${name}, without a violation of accessibility rules`, async () => {
+    const server = await serve(await recordedLog());
+    await withPage(`looks-${name}`, server.url, async (page) => {
+      await ready(page);
+      const clean = async (where) => {
+        await shot(page, `looks-${name}-${where}`);
+        assert.deepEqual(await violations(page), [], `${name}: ${where}`);
+      };
+      await clean("line");
+      await page.click("#add-button");
+      await page.waitForSelector("#tree [role=treeitem]");
+      await page.keyboard.type("processor");
+      await page.waitForSelector("#tree [aria-level='2']");
+      await clean("tree");
+      await page.click("#tree-close");
+      await page.click("#source-menu summary");
+      await clean("sources");
+      await page.keyboard.press("Escape");
+      await page.click("summary:text-is('Save')");
+      await clean("save");
+      await page.keyboard.press("Escape");
+      await page.click("summary:text-is('Display')");
+      await clean("display");
+      await page.keyboard.press("Escape");
+      for (const view of ["histogram", "report"]) {
+        await page.click(`.segments label:has(input[value=${view}])`);
+        await page.waitForSelector(`#${view} :is(svg, table)`);
+        await clean(view);
+      }
+      await page.click("#help-button");
+      await clean("keys");
+      await page.click("#help-close");
+      await page.click(".segments label:has(input[value=line])");
+    }, options);
+    await server.stop();
+  });
+}
+
+test("looks: the theme is toggled and remembered", async () => {
+  const server = await serve(textLog("theme.csv", 100));
+  await withPage("theme", server.url, async (page) => {
+    await ready(page);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const picture = () => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
+    const [light, drawn] = [await ground(), await picture()];
+    await page.click("#theme-button");
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    // The chart has the theme's colours.
+    await page.waitForFunction((before) => document.querySelector("#chart canvas").toDataURL() !== before, drawn);
+    await page.reload();
+    await ready(page);
+    assert.equal(await ground(), dark, "remembered");
+    await page.keyboard.press("t");
+    assert.equal(await ground(), light);
+  });
+  await server.stop();
+});
+
+test("looks: on a phone nothing is wider than the screen, and a finger zooms", async () => {
+  const server = await serve(textLog("phone.csv", 3000));
+  await withPage("phone", server.url, async (page) => {
+    await ready(page);
+    const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
+    assert.equal(await widest(), 360);
+    assert.ok((await page.locator("#chart").boundingBox()).height > 200);
+    // A finger that is dragged over the chart.
+    const box = await page.locator(".u-over").boundingBox();
+    const y = box.y + box.height / 2;
+    const finger = async (points) => {
+      const session = await page.context().newCDPSession(page);
+      const send = (type, touchPoints) => session.send("Input.dispatchTouchEvent", { type, touchPoints });
+      const at = (share, id) => ({ x: box.x + box.width * share, y, id });
+      await send("touchStart", points[0].map(at));
+      for (const shares of points) await send("touchMove", shares.map(at));
+      await send("touchEnd", []);
+      await session.detach();
+    };
+    await finger([[0.2], [0.25], [0.5], [0.7]]);
+    const dragged = await rangeAfter(page, null);
+    assert.ok(dragged.end - dragged.begin > 1_200_000 && dragged.end - dragged.begin < 1_800_000, JSON.stringify(dragged));
+    // Two fingers that part.
+    await finger([[0.4, 0.6], [0.3, 0.7], [0.1, 0.9]]);
+    const pinched = await rangeAfter(page, dragged);
+    assert.ok(pinched.end - pinched.begin < (dragged.end - dragged.begin) / 2, JSON.stringify(pinched));
+    await page.click("#add-button");
+    assert.equal(await widest(), 360);
+    await page.click("#tree-close");
+  }, { width: 360, height: 740, hasTouch: true, isMobile: true });
+  await server.stop();
+});
+
+test("looks: a long log shows averages with minimum and maximum as a band, and says them at the pointer", async () => {
+  const server = await serve(textLog("long.csv", 20000));
+  await withPage("band", server.url, async (page) => {
+    await ready(page);
+    const box = await page.locator(".u-over").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.6);
+    await page.waitForSelector("#hover:not([hidden])");
+    assert.match(await page.textContent("#hover thead"), /AverageMinimumMaximum/);
+    const summary = await page.textContent("#chart-summary");
+    assert.match(summary, /average [\d,.]+, minimum [\d,.]+, maximum [\d,.]+\./);
+    await drag(page, 0.3, 0.6);
+    await rangeAfter(page, null);
+  });
+  await server.stop();
+});

@@ -1,0 +1,85 @@
+// What can be taken along: the selection as a log, the chart as a picture.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { drag, iso, legend, legendThat, rangeAfter, saved, scratch, serve, shown, tacho, test, withPage } from "./harness.mjs";
+import { recordedLog, textLog } from "./logs.mjs";
+
+/** Rows of a CSV without quotes in fields. */
+const rowsOf = (text) => text.split("\r\n").filter(Boolean).map((line) => line.slice(1, -1).split('","'));
+
+test("saving: the visible range as CSV is what tacho relog makes of it, and as BLG has the same figures", async () => {
+  const log = await recordedLog();
+  const server = await serve(log);
+  await withPage("save-log", server.url, async (page) => {
+    await page.keyboard.press("a");
+    for (const told of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes"]) {
+      await page.fill("#path-field", told);
+      await page.press("#path-field", "Enter");
+    }
+    await page.click("#tree-close");
+    await legendThat(page, (rows) => rows.some((row) => row.counter === "Available Bytes" && row.average !== "---"), "the counters");
+    await drag(page, 0.3, 0.7);
+    const range = await rangeAfter(page, null);
+    const rows = await legend(page);
+
+    const csv = await saved(page, "#save-csv");
+    assert.match(csv.name, /\.csv$/);
+    const expected = path.join(scratch, "expected.csv");
+    const paths = new Set(rows.map((row) => (row.instance === "---" ? `\\${row.set}\\${row.counter}` : `\\${row.set}(${row.instance})\\${row.counter}`)));
+    await tacho("relog", log, "-o", expected, "-y", "-b", iso(range.begin), "-e", iso(range.end), "-c", ...paths);
+    const [got, wanted] = [rowsOf(fs.readFileSync(csv.path, "utf8")), rowsOf(fs.readFileSync(expected, "utf8"))];
+    assert.ok(got.length > 10, `${got.length} rows`);
+    const columns = (told) => told[0].slice(1).map((name, index) => [name, told.map((row) => row[index + 1])]).sort();
+    assert.deepEqual(got.map((row) => row[0]), wanted.map((row) => row[0]), "times");
+    assert.deepEqual(columns(got), columns(wanted), "values");
+
+    // What a BLG of the range holds shows the same averages: it begins with the sample before the first interval.
+    const blg = await saved(page, "#save-blg");
+    const told = JSON.parse(await tacho("stats", blg.path, "-f", "json"));
+    for (const row of rows) {
+      const line = told.find((one) => one.counter === row.counter && (one.instance ?? "---") === row.instance);
+      assert.equal(shown(line.average), row.average, `${row.counter} (${row.instance})`);
+    }
+
+    // Only what is shown is saved.
+    await page.uncheck("#legend-body tr:has-text('Available Bytes') input");
+    const some = await saved(page, "#save-tsv");
+    const head = fs.readFileSync(some.path, "utf8").split("\r\n")[0];
+    assert.ok(!head.includes("Available Bytes") && head.includes("% Processor Time"), head);
+  });
+  await server.stop();
+});
+
+test("saving: the chart as PNG and SVG", async () => {
+  const server = await serve(textLog("picture.csv", 5000, { hostile: true }));
+  await withPage("save-picture", server.url, async (page) => {
+    await page.keyboard.press("a");
+    await page.fill("#path-field", "\\Process(*)\\% Processor Time");
+    await page.press("#path-field", "Enter");
+    await page.click("#tree-close");
+    await legendThat(page, (rows) => rows.some((row) => row.set === "Process" && row.average !== "---"), "the counters");
+    const png = await saved(page, "#save-png");
+    const bytes = fs.readFileSync(png.path);
+    assert.equal(bytes.subarray(0, 8).toString("latin1"), "\x89PNG\r\n\x1a\n");
+    assert.equal(bytes.readUInt32BE(16), 2400, "width in dots");
+    assert.ok(bytes.length > 20_000, `${bytes.length} bytes`);
+    fs.copyFileSync(png.path, path.join(process.env.OUT, "screenshots", "saved.png"));
+
+    for (const view of ["line", "histogram"]) {
+      await page.click(`.segments label:has(input[value=${view}])`);
+      const svg = await saved(page, "#save-svg");
+      const text = fs.readFileSync(svg.path, "utf8");
+      const told = await page.evaluate((source) => {
+        const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+        return { errors: parsed.querySelectorAll("parsererror").length, paths: parsed.querySelectorAll("path").length, images: parsed.querySelectorAll("img, image").length, texts: [...parsed.querySelectorAll("text")].map((one) => one.textContent) };
+      }, text);
+      assert.equal(told.errors, 0, "well-formed");
+      assert.ok(told.paths > 5, `${told.paths} lines`);
+      assert.equal(told.images, 0, "a name is text");
+      for (const row of await legend(page)) assert.ok(told.texts.includes(row.average), `the legend has ${row.average}`);
+    }
+  });
+  await server.stop();
+});

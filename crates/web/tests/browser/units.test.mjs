@@ -1,0 +1,167 @@
+// Parts of the page that need no browser.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { PAGE, test } from "./harness.mjs";
+
+const part = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
+
+test("units: figures and lengths of time", async () => {
+  const { axisFigure, duration, figure } = await part("figures.js");
+  for (const [value, text] of [
+    [null, "---"], [undefined, "---"], [NaN, "---"], [Infinity, "---"], [0, "0.000"], [5309.188746893078, "5,309.189"],
+    [0.1875, "0.188"], [-1234567.5, "-1,234,567.500"], [0.00012345, "0.000123"], [1e-7, "1.000e-7"], [1.5e15, "1.500e15"],
+  ]) assert.equal(figure(value), text, String(value));
+  // Node 18 does not know how to round ties; browsers do.
+  const knowsTies = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" }).format(0.5) === "0";
+  if (knowsTies) assert.equal(figure(0.0625), "0.062");
+  assert.equal(figure(255, "PERF_COUNTER_RAWCOUNT_HEX"), "0xff");
+  for (const [seconds, text] of [[0, "0:00"], [599.996, "9:59"], [600, "10:00"], [3600, "1:00:00"], [5025.9, "1:23:45"], [-1, "---"]]) assert.equal(duration(seconds), text);
+  assert.equal(axisFigure(2500, 500), "2,500");
+  assert.equal(axisFigure(0.25, 0.05), "0.25");
+});
+
+test("units: times keep their seven digits, and clocks their zones", async () => {
+  const { moment, seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } = await part("time.js");
+  for (const text of ["2013-02-20T02:50:17.8440000Z", "2024-03-05T10:00:00.1234567Z", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00.0000000Z"]) assert.equal(textOf(ticksOf(text)), text);
+  assert.equal(ticksOf("2024-03-05T10:00:00Z"), ticksOf("2024-03-05T10:00:00.0000000Z"));
+  assert.equal(textOf(ticksOfSeconds(1361328617.844)), "2013-02-20T02:50:17.8440000Z");
+  const pacific = zoneOf("log", { zone: "Pacific Standard Time", bias_minutes: 480 });
+  assert.equal(moment(seconds("2013-02-20T02:50:17.8440000Z"), pacific), "2013-02-19 18:50:17.844");
+  assert.equal(moment(0.25, zoneOf("utc", null)), "1970-01-01 00:00:00.250");
+});
+
+test("units: marks of axes lie within, in round steps", async () => {
+  const { timeMarks, valueMarks, valueRange } = await part("ticks.js");
+  const { zoneOf } = await part("time.js");
+  let seed = 1;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  for (let round = 0; round < 2000; round += 1) {
+    const low = (random() - 0.5) * 10 ** (random() * 18 - 6);
+    const high = low + (round % 50 ? Math.abs(low) * 1e-5 : 0) + 10 ** (random() * 18 - 6);
+    const most = 2 + Math.floor(random() * 10);
+    const marks = valueMarks(low, high, most);
+    assert.ok(marks.length <= most + 1, `${low} ${high} ${most}: ${marks.length}`);
+    assert.ok(marks.every(({ at }) => at >= low - (high - low) * 1e-6 && at <= high + (high - low) * 1e-6));
+    const [bottom, top] = valueRange(low, high, most);
+    const slack = (top - bottom) * 1e-6;
+    assert.ok(bottom <= low + slack && top >= high - slack && bottom <= 0 && top >= 0, `${low} ${high}: ${bottom} ${top}`);
+    const begin = 1.7e9 * random();
+    const end = begin + 10 ** (random() * 10 - 2);
+    for (const zone of [null, zoneOf("utc", null)]) {
+      const times = timeMarks(begin, end, most, zone);
+      assert.ok(times.length <= most + 1, `${begin} ${end} ${most}: ${times.length}`);
+      assert.ok(times.every(({ at }) => at >= begin - 1e-5 && at <= end + 1e-5));
+    }
+  }
+  assert.deepEqual(valueRange(Infinity, -Infinity, 5), [0, 100]);
+});
+
+test("units: a line breaks where values are missing, not between columns", async () => {
+  const { joined, nearestRow, withGaps } = await part("blocks.js");
+  const times = [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5];
+  // A value a second, in columns of half a second; the one at 3 is missing.
+  const values = [1, null, 2, null, 3, null, null, null, 4, null, 5];
+  const told = withGaps(times, values, 1);
+  assert.deepEqual(told, [1, undefined, 2, undefined, 3, null, null, null, 4, undefined, 5]);
+  assert.deepEqual(withGaps([0, 1, 2], [null, 7, null], 1), [undefined, 7, undefined]);
+  const block = (own, average, key) => ({ times: own, interval: 1, lines: [{ key, average, minimum: average, maximum: average }] });
+  const both = joined([block([0, 1, 2], [1, 2, 3], "a"), block([0.5, 1, 2.5], [4, null, 6], "b")], () => true, () => 10);
+  assert.deepEqual(both.times, [0, 0.5, 1, 2, 2.5]);
+  assert.deepEqual(both.columns[0].average, [10, undefined, 20, 30, undefined]);
+  assert.deepEqual(both.columns[1].average, [undefined, 40, null, undefined, 60]);
+  const line = { average: values };
+  assert.equal(nearestRow({ times }, line, 2.2, 1), 4);
+  assert.equal(nearestRow({ times }, line, 3, 0.9), -1);
+});
+
+test("units: a link says everything, and a forged one nothing bad", async () => {
+  const { fromFragment, keyOf, state, toFragment } = await part("state.js");
+  const path = "\\Process(a~b&c=d #1%)\\% Time";
+  const key = keyOf("2", `\\\\VM${path}`);
+  Object.assign(state, { view: "report", sources: ["live", "2"], paths: [path, "\\Memory\\Available Bytes"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", axis: "100", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
+  state.legend.set(key, { number: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
+  const told = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
+  assert.deepEqual(told.missing, []);
+  for (const [name, value] of Object.entries(told.parts)) assert.deepEqual(value, state[name], name);
+  // The server gave the log another number since.
+  const moved = fromFragment(toFragment((id) => `log ${id}`), (id) => (id === "2" ? "7" : null));
+  assert.deepEqual(moved.missing, ["log live"]);
+  assert.deepEqual(moved.parts.sources, ["7"]);
+  assert.equal(moved.parts.selected, keyOf("7", `\\\\VM${path}`));
+  for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~"]) {
+    const { parts } = fromFragment(forged, () => null);
+    assert.equal(parts.range, null);
+    assert.equal(parts.every, 1);
+    assert.equal(parts.points, 100);
+    assert.equal(parts.view, "line");
+    assert.deepEqual(parts.sources, []);
+    assert.equal(parts.legend.size, 0);
+  }
+});
+
+test("units: scales fit, and zooms stay within", async () => {
+  const { factorText, fittingPower } = await part("scale.js");
+  for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
+  assert.equal(factorText(-6), "0.000001");
+  assert.equal(factorText(3), "1000.0");
+  const { moved, withinWhole, zoomed } = await part("zoom.js");
+  const whole = { begin: 1000, end: 2000 };
+  assert.equal(withinWhole(zoomed(whole, 2), whole), null);
+  assert.deepEqual(withinWhole(zoomed(whole, 0.5), whole), { begin: 1250, end: 1750 });
+  assert.deepEqual(withinWhole(moved({ begin: 1800, end: 1900 }, 5), whole), { begin: 1900, end: 2000 });
+  assert.deepEqual(withinWhole({ begin: 1500, end: 1500 }, whole), { begin: 1499.999, end: 1500.001 });
+});
+
+test("units: a search finds the counter that was meant first", async () => {
+  // catalogue.js asks the server through the page; its search is alone in a file without.
+  const { search } = await part("search.js");
+  const set = (name, ...counters) => ({ name, has_instances: true, counters: counters.map((counter) => ({ name: counter, help: "time of the processor" })) });
+  const all = [set("Memory", "Page Faults/sec"), set("Process", "% Processor Time", "% User Time"), set("Processor Information", "% Processor Time", "% Idle Time")];
+  const names = (text) => search(all, text, 10).found.map(({ set: { name }, counter }) => `${name} ${counter.name}`);
+  assert.equal(names("processor information % processor time")[0], "Processor Information % Processor Time");
+  assert.deepEqual(names("% processor time").slice(0, 2), ["Process % Processor Time", "Processor Information % Processor Time"]);
+  assert.equal(names("\\Processor Information(*)\\% Idle Time")[0], "Processor Information % Idle Time");
+  assert.deepEqual(names("nothing like it"), []);
+  assert.deepEqual(search(all, "time", 2).total, 5);
+});
+
+test("units: colours stand out from their ground and from each other, for colour-blind readers too", async () => {
+  const { lineStyle, STYLES } = await part("palette.js");
+  const linear = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  const luminance = ([red, green, blue]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  const contrast = (one, other) => {
+    const [dark, light] = [luminance(linear(one)), luminance(linear(other))].sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+  // CIELAB of linear sRGB.
+  const lab = ([red, green, blue]) => {
+    const root = (share) => (share > 0.008856 ? Math.cbrt(share) : 7.787 * share + 16 / 116);
+    const [x, y, z] = [(0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, luminance([red, green, blue]), (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883].map(root);
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+  };
+  // What is seen: Machado, Oliveira and Fernandes (2009), full severity.
+  const eyes = {
+    usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    tritanopia: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  };
+  const seen = (eye, colour) => lab(eye.map((row) => Math.max(0, Math.min(1, row.reduce((sum, factor, at) => sum + factor * linear(colour)[at], 0)))));
+  for (const [theme, ground] of [["light", "#ffffff"], ["dark", "#14181d"]]) {
+    const colours = Array.from({ length: 8 }, (_, number) => lineStyle(number, theme).colour);
+    for (const colour of colours) assert.ok(contrast(colour, ground) >= 3, `${colour} on ${ground}: ${contrast(colour, ground)}`);
+    for (const [name, eye] of Object.entries(eyes)) {
+      for (const [at, one] of colours.entries()) {
+        for (const other of colours.slice(0, at)) {
+          const distance = Math.hypot(...seen(eye, one).map((value, axis) => value - seen(eye, other)[axis]));
+          assert.ok(distance >= 15, `${theme}, ${name}: ${one} and ${other} are ${distance.toFixed(1)} apart`);
+        }
+      }
+    }
+  }
+  // Further ones differ in their dashes.
+  const styles = new Set(Array.from({ length: STYLES }, (_, number) => JSON.stringify(lineStyle(number, "dark"))));
+  assert.equal(styles.size, STYLES);
+});

@@ -1,0 +1,164 @@
+//! Logs: opening, charts, statistics, downloads, uploads.
+
+use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::sinks::{
+    StatisticsOptions, StatisticsSink, write_statistics_csv, write_statistics_json,
+};
+use tachograph_flow::{Selection, WindowBounds};
+
+use crate::client::{get, request, target};
+use crate::made::{Machine, Served, Wishes};
+use crate::ready;
+
+const RATES: &str = r"\Things(*)\Things/sec";
+
+#[test]
+fn what_there_is() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let source = ready(&served, "1");
+    assert_eq!(source["name"], "server.blg");
+    assert_eq!(source["machines"], serde_json::json!(["MADE"]));
+    assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
+    assert_eq!(source["is_formatted"], false);
+    let list = get(served.address, "/api/sources").json();
+    let ids: Vec<_> =
+        list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();
+    assert_eq!(ids, ["live", "1"]);
+    let names: Vec<_> = list["logs"].as_array().expect("a list").iter().map(|log| &log["name"]).collect();
+    assert_eq!(names, ["logs/a.blg", "logs/deep/b.blg"]);
+    for id in ["live", "1"] {
+        let sets = get(served.address, &format!("/api/sources/{id}/sets")).json();
+        assert_eq!(sets["sets"][0]["name"], "Things");
+        assert_eq!(sets["sets"][0]["counters"][0]["name"], "Things/sec");
+        let instances = get(served.address, &format!("/api/sources/{id}/instances?set=things")).json();
+        assert_eq!(instances["instances"], serde_json::json!(["p0", "p1", "p2"]));
+        let unknown = get(served.address, &format!("/api/sources/{id}/instances?set=No"));
+        assert_eq!(unknown.status, 404);
+    }
+}
+
+#[test]
+fn statistics_are_those_of_the_command() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let source = ready(&served, "1");
+    let begin = source["begin"].as_str().expect("a time").replace(".0000000Z", ".5Z");
+    let end = source["end"].as_str().expect("a time");
+    for bounds in [vec![], vec![("begin", begin.as_str())], vec![("begin", begin.as_str()), ("end", end)]] {
+        let time = |name: &str| {
+            let text = bounds.iter().find(|(known, _)| *known == name)?.1;
+            Some(TimeArgument::parse(text).expect("a time"))
+        };
+        let query = LogQuery {
+            selection: Selection::new(vec![PathPattern::parse(RATES).expect("a path")]),
+            bounds: WindowBounds { begin: time("begin"), end: time("end") },
+            ..LogQuery::new(vec![served.file("server.blg")])
+        };
+        let mut sink = StatisticsSink::new(StatisticsOptions::default());
+        let mut pipeline = query.samples().expect("the log");
+        tachograph_flow::run(&mut *pipeline.source, &mut sink, || {}).expect("the log");
+        let (mut json, mut csv) = (Vec::new(), Vec::new());
+        write_statistics_json(&sink.rows(), &mut json).expect("written");
+        write_statistics_csv(&sink.rows(), &mut csv).expect("written");
+        let mut parameters = vec![("path", RATES)];
+        parameters.extend(&bounds);
+        let answer = get(served.address, &target("/api/sources/1/statistics", &parameters));
+        assert_eq!(answer.text(), String::from_utf8(json).expect("UTF-8"));
+        parameters.push(("format", "csv"));
+        let answer = get(served.address, &target("/api/sources/1/statistics", &parameters));
+        assert_eq!(answer.text(), String::from_utf8(csv).expect("UTF-8"));
+        parameters.pop();
+        // A chart says the same of the same stretch.
+        let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+        let rows = sink.rows();
+        let series = chart["series"].as_array().expect("a list");
+        assert_eq!(series.len(), rows.len());
+        for row in rows {
+            let same = series.iter().find(|series| series["path"] == row.path).expect("the same path");
+            let statistics = &same["statistics"];
+            assert_eq!(statistics["average"].as_f64(), row.summary.average, "{}", row.path);
+            assert_eq!(statistics["values"].as_u64(), Some(row.summary.values));
+            assert_eq!(statistics["maximum"].as_f64(), row.summary.maximum);
+        }
+    }
+}
+
+#[test]
+fn a_chart_has_its_columns() {
+    let machine = Machine::new(2);
+    let served = Served::start(&machine, Wishes::default());
+    ready(&served, "1");
+    let parameters = [("path", r"\Things(p1)\Things/sec"), ("path", r"\Other(*)\X"), ("columns", "10")];
+    let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+    assert_eq!(chart["columns"], 10);
+    assert_eq!(chart["times"].as_array().expect("a list").len(), 10);
+    let series = &chart["series"][0];
+    assert_eq!(series["average"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
+    assert_eq!((&series["instance"], &series["unit"]), (&"p1".into(), &"1/s".into()));
+    assert_eq!(chart["missing"][0]["path"], r"\Other(*)\X");
+    // Beyond the log there is nothing.
+    let parameters = [("path", RATES), ("begin", "2030-01-01T00:00:00Z"), ("end", "2030-01-02T00:00:00Z")];
+    let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+    assert_eq!(chart["series"].as_array().expect("a list").len(), 0);
+    assert_eq!(get(served.address, &target("/api/sources/1/statistics", &parameters)).status, 404);
+}
+
+#[test]
+fn what_is_downloaded_can_be_uploaded() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    ready(&served, "1");
+    let of = |id: &str| {
+        let answer =
+            get(served.address, &target(&format!("/api/sources/{id}/statistics"), &[("path", RATES)]));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.text()
+    };
+    let whole = of("1");
+    for (format, kind) in [("blg", "application/octet-stream"), ("csv", "text/csv; charset=utf-8")] {
+        let parameters = [("path", RATES), ("format", format)];
+        let export = get(served.address, &target("/api/sources/1/export", &parameters));
+        assert_eq!(export.header("content-type"), Some(kind));
+        let name = format!("attachment; filename=\"server.{format}\"");
+        assert_eq!(export.header("content-disposition"), Some(&*name));
+        let headers = [("Content-Type", "application/octet-stream")];
+        let name = target("/api/upload", &[("name", r"C:\logs\again.blg")]);
+        let uploaded = request(served.address, "POST", &name, &headers, &export.body);
+        assert_eq!(uploaded.status, 201, "{}", uploaded.text());
+        let uploaded = uploaded.json();
+        assert_eq!((&uploaded["name"], &uploaded["is_uploaded"]), (&"again.blg".into(), &true.into()));
+        let id = uploaded["id"].as_str().expect("an id");
+        assert_eq!(ready(&served, id)["state"], "ready");
+        if format == "blg" {
+            assert_eq!(of(id), whole);
+        } else {
+            assert!(of(id).contains(r#""average_kind":"arithmetic""#));
+        }
+        assert_eq!(served.uploads(), 1);
+        let closed = request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
+        assert_eq!(closed.status, 204);
+        assert_eq!(get(served.address, &format!("/api/sources/{id}")).status, 404);
+        assert_eq!(served.uploads(), 0);
+    }
+    assert_eq!(request(served.address, "DELETE", "/api/sources/1", &[], b"").status, 403);
+    assert_eq!(request(served.address, "DELETE", "/api/sources/live", &[], b"").status, 403);
+}
+
+#[test]
+fn logs_of_the_folders_are_opened_by_name() {
+    let machine = Machine::new(2);
+    let served = Served::start(&machine, Wishes::default());
+    let json = [("Content-Type", "application/json")];
+    let open = |body: &str| request(served.address, "POST", "/api/sources", &json, body.as_bytes());
+    let opened = open(r#"{"log":"logs/deep/b.blg"}"#);
+    assert_eq!(opened.status, 201, "{}", opened.text());
+    assert_eq!(ready(&served, opened.json()["id"].as_str().expect("an id"))["samples"], 11);
+    // Two logs of one machine are one stretch.
+    let opened = open(r#"{"logs":["logs/a.blg","logs/deep/b.blg"]}"#);
+    let source = ready(&served, opened.json()["id"].as_str().expect("an id"));
+    assert_eq!((&source["samples"], &source["name"]), (&22.into(), &"logs/a.blg and 1 more".into()));
+    assert_eq!(request(served.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
+}

@@ -1,0 +1,210 @@
+//! A made machine, a log of it, and a server that shows both.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::Sink;
+use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
+use tachograph_flow::sinks::LogSink;
+use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
+use tachograph_web::{LiveOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads};
+
+const RATE: u32 = 0;
+const NUMBER: u32 = 1;
+/// 2022-06-18, and a second more with every collection.
+const START: i64 = 133_000_000_000_000_000;
+
+/// The machine MADE: instance `p3` has the number 3 and counts 3 things a second, and so on. A second goes by with every
+/// collection.
+pub(crate) struct Machine {
+    /// How often its one provider was asked.
+    pub(crate) collections: Arc<AtomicU64>,
+    /// The names of its instances.
+    pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
+    registry: Arc<Registry>,
+}
+
+struct Things {
+    info: Arc<CounterSetInfo>,
+    names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
+    collections: Arc<AtomicU64>,
+}
+
+impl Machine {
+    pub(crate) fn new(instances: u32) -> Self {
+        let collections = Arc::new(AtomicU64::new(0));
+        let seconds = AtomicI64::new(0);
+        let clock = Clock::new(move || {
+            let ticks = (seconds.fetch_add(1, Ordering::SeqCst) + 1) * FREQUENCY;
+            (ticks, FileTime(START + ticks))
+        });
+        let mut registry = Registry::new("MADE", clock);
+        let mut info = CounterSetInfo::new("Things", Guid::from_u128(1), InstanceType::Multiple);
+        info.counters = vec![
+            CounterInfo::new(RATE, "Things/sec", CounterType::BULK_COUNT),
+            CounterInfo::new(NUMBER, "Number", CounterType::RAWCOUNT),
+        ];
+        let key = |number: u32| Arc::new(InstanceKey::new(format!("p{number}"), number, number.into()));
+        let names = Arc::new(Mutex::new((0..instances).map(key).collect()));
+        let things =
+            Things { info: Arc::new(info), names: Arc::clone(&names), collections: Arc::clone(&collections) };
+        registry.register(Box::new(things)).expect("a new set");
+        Self { collections, names, registry: Arc::new(registry) }
+    }
+
+    pub(crate) fn options(&self, interval: Duration) -> LiveOptions {
+        let registry = Arc::clone(&self.registry);
+        LiveOptions {
+            registry: Arc::new(move || Arc::clone(&registry)),
+            interval,
+            points: 30,
+            zone: TimeZone::utc(),
+            boot_time: FileTime(START),
+            default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],
+        }
+    }
+
+    /// Writes a log of so many samples, a second apart.
+    pub(crate) fn write_log(&self, file: &Path, samples: usize) {
+        let paths = [PathPattern::parse(r"\Things(*)\*").expect("a path")];
+        let (mut source, _) =
+            LiveSource::open(&self.registry, &paths, SourceOptions::default()).expect("this machine");
+        let mut options = BlgWriterOptions::new(TimeZone::utc());
+        options.performance_frequency = FREQUENCY;
+        let out = BufWriter::new(File::create(file).expect("a file"));
+        let mut sink = LogSink::new(BlgWriter::new(out, options).expect("a writer"));
+        let mut sample = Sample::default();
+        for _ in 0..samples {
+            source.sample_now(&mut sample);
+            sink.take(&sample).expect("written");
+        }
+        sink.finish().expect("written");
+    }
+}
+
+impl Provider for Things {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.collections.fetch_add(1, Ordering::SeqCst);
+        let seconds = (rows.at().ticks / FREQUENCY).unsigned_abs();
+        for key in self.names.lock().expect("no panic").iter() {
+            if rows.wants_instance(key.full_name(), key.id()) {
+                let mut row = rows.push(key);
+                row.set(RATE, seconds * u64::from(key.id()));
+                row.set(NUMBER, key.id().into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A server that runs until it is dropped.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) folder: tempfile::TempDir,
+    stopper: Stopper,
+    thread: Option<JoinHandle<Result<(), ServeError>>>,
+}
+
+/// What a test wants otherwise.
+pub(crate) struct Wishes {
+    pub(crate) interval: Duration,
+    pub(crate) token: Option<&'static str>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) max_upload: u64,
+    pub(crate) max_uploads: usize,
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_millis(20),
+            token: None,
+            hosts: Vec::new(),
+            max_upload: 4 << 20,
+            max_uploads: 4,
+            tls: None,
+        }
+    }
+}
+
+impl Served {
+    /// A server of a machine and of `server.blg`; in the folder `logs` there are `a.blg` and `deep/b.blg`, and beside it a
+    /// `secret.blg`.
+    pub(crate) fn start(machine: &Machine, wishes: Wishes) -> Self {
+        let folder = tempfile::Builder::new().prefix("tacho-web-test-").tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for name in ["logs/deep", "uploads"] {
+            std::fs::create_dir_all(at(name)).expect("a folder");
+        }
+        machine.write_log(&at("server.blg"), 101);
+        machine.write_log(&at("secret.blg"), 3);
+        machine.write_log(&at("logs/a.blg"), 11);
+        machine.write_log(&at("logs/deep/b.blg"), 11);
+        let server = Server::bind(ServeOptions {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            tls: wishes.tls,
+            token: wishes.token.map(|token| Token::new(token).expect("a token")),
+            hosts: wishes.hosts,
+            live: machine.options(wishes.interval),
+            logs: vec![at("server.blg"), at("logs")],
+            uploads: Uploads {
+                folder: at("uploads"),
+                max_bytes: wishes.max_upload,
+                max_count: wishes.max_uploads,
+                ..Uploads::default()
+            },
+            log: None,
+        })
+        .expect("a server");
+        let (address, stopper) = (server.address(), server.stopper());
+        let thread = Some(std::thread::spawn(move || server.run()));
+        Self { address, folder, stopper, thread }
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Ends the server.
+    pub(crate) fn stop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("no panic").expect("a good end");
+        }
+    }
+
+    /// What is in the folder for uploads.
+    pub(crate) fn uploads(&self) -> usize {
+        std::fs::read_dir(self.file("uploads")).expect("a folder").count()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            let outcome = thread.join();
+            if !std::thread::panicking() {
+                outcome.expect("no panic").expect("a good end");
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Who may ask: names of the server, sites, tokens.
+
+use crate::client::{Answer, get, request, send};
+use crate::made::{Machine, Served, Wishes};
+
+const TOKEN: &str = "a-token-of-many-letters";
+
+#[test]
+fn only_names_of_the_server_are_answered() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes { hosts: vec!["vm.example".into()], ..Wishes::default() });
+    let port = served.address.port();
+    let status = |host: &str| request(served.address, "GET", "/api/sources", &[("Host", host)], b"").status;
+    for host in ["localhost", "LOCALHOST", "127.0.0.1", "[::1]", "192.168.1.7"] {
+        assert_eq!(status(&format!("{host}:{port}")), 200, "{host}");
+    }
+    assert_eq!((status("vm.example"), status(&format!("VM.example:{port}"))), (200, 200));
+    let foreign =
+        ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "vm.example.evil", "a@localhost"];
+    for host in foreign {
+        assert_eq!(status(&format!("{host}:{port}")), 421, "{host}");
+    }
+    for host in ["localhost:1", "127.0.0.1", "localhost:99999", "", " ", "local host", "[::1"] {
+        assert!([400, 421].contains(&status(host)), "{host}");
+    }
+    let raw = |text: &str| send(served.address, text.as_bytes()).map(|answer| answer.status);
+    assert_eq!(raw("GET /api/sources HTTP/1.1\r\nConnection: close\r\n\r\n"), Some(400));
+    assert_eq!(raw("GET /api/sources HTTP/1.0\r\n\r\n"), Some(400));
+    let twice =
+        format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\nHost: evil\r\nConnection: close\r\n\r\n");
+    assert_eq!(raw(&twice), Some(400));
+    let target = format!("GET http://evil/ HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n");
+    assert_eq!(raw(&target), Some(421));
+}
+
+#[test]
+fn other_sites_get_nothing() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes::default());
+    let own = format!("http://{}", served.address);
+    let ask = |method: &str, target: &str, headers: &[(&str, &str)]| {
+        let headers = [headers, &[("Content-Type", "application/json")]].concat();
+        request(served.address, method, target, &headers, if method == "POST" { b"{}" } else { b"" })
+    };
+    for site in ["cross-site", "same-site", "nonsense"] {
+        let site = [("Sec-Fetch-Site", site)];
+        assert_eq!(ask("GET", "/api/sources", &site).status, 403);
+        assert_eq!(ask("GET", "/metrics", &site).status, 403);
+        assert_eq!(ask("POST", "/api/sources", &site).status, 403);
+        // A link to the page works.
+        assert_eq!(ask("GET", "/", &site).status, 200);
+    }
+    for origin in ["http://evil.example", "null", "https://localhost", "", "http://localhost"] {
+        assert_eq!(ask("GET", "/api/sources", &[("Origin", origin)]).status, 403, "{origin}");
+        assert_eq!(ask("POST", "/api/login", &[("Origin", origin)]).status, 403, "{origin}");
+    }
+    let same = [("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    let answer = ask("GET", "/api/sources", &same);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    assert_eq!(ask("OPTIONS", "/api/sources", &[("Origin", "http://evil.example")]).status, 403);
+    // Forms of other sites cannot send these.
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
+        for target in ["/api/sources", "/api/login", "/api/upload"] {
+            assert_eq!(request(served.address, "POST", target, &[("Content-Type", kind)], b"{}").status, 415);
+        }
+    }
+}
+
+#[test]
+fn answers_say_what_browsers_may_do() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes::default());
+    for target in ["/", "/api/sources", "/nothing", "/assets/nothing"] {
+        let answer = get(served.address, target);
+        let policy = answer.header("content-security-policy").expect("a policy");
+        for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part));
+        }
+        assert!(!policy.contains("unsafe"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    }
+    let page = get(served.address, "/");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let etag = page.header("etag").expect("a tag");
+    assert_eq!(request(served.address, "GET", "/", &[("If-None-Match", etag)], b"").status, 304);
+    let packed = request(served.address, "GET", "/", &[("Accept-Encoding", "br, gzip;q=0.5")], b"");
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert_eq!(packed.body[..2], [0x1f, 0x8b]);
+}
+
+#[test]
+fn a_token_is_asked_for_where_there_is_one() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes { token: Some(TOKEN), ..Wishes::default() });
+    let with = |headers: &[(&str, &str)]| request(served.address, "GET", "/api/sources", headers, b"").status;
+    assert_eq!(with(&[("Authorization", &format!("Bearer {TOKEN}"))]), 200);
+    let short = format!("Bearer {}", &TOKEN[..TOKEN.len() - 1]);
+    let long = format!("Bearer {TOKEN}x");
+    let wrong =
+        ["", "Bearer", "Bearer ", "Bearer a-token-of-many-lettert", &short, &long, "Basic YTpi", TOKEN];
+    for given in wrong {
+        assert_eq!(with(&[("Authorization", given)]), 401, "{given}");
+    }
+    assert_eq!(with(&[]), 401);
+    for target in
+        ["/metrics", "/api/openapi.json", "/api/sources/live", "/api/nothing", "/api/stream?path=%5CA%5CB"]
+    {
+        assert_eq!(get(served.address, target).status, 401, "{target}");
+    }
+    for target in ["/", "/assets/main.js"] {
+        assert_eq!(get(served.address, target).status, 200, "{target}");
+    }
+    let login = |token: &str| -> Answer {
+        let body = format!("{{\"token\":\"{token}\"}}");
+        let json = [("Content-Type", "application/json")];
+        request(served.address, "POST", "/api/login", &json, body.as_bytes())
+    };
+    let refused = login("wrong-wrong-wrong-wrong");
+    assert_eq!((refused.status, refused.header("set-cookie")), (401, None));
+    let answer = login(TOKEN);
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(TOKEN));
+    let pair = cookie.split(';').next().expect("a pair");
+    assert_eq!(with(&[("Cookie", pair)]), 200);
+    assert_eq!(with(&[("Cookie", &format!("a=b; {pair}; c"))]), 200);
+    assert_eq!(with(&[("Cookie", &pair[..pair.len() - 1])]), 401);
+    let name = pair.split('=').next().expect("a name");
+    for value in [TOKEN, ""] {
+        assert_eq!(with(&[("Cookie", &format!("{name}={value}"))]), 401);
+    }
+}

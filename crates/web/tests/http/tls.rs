@@ -1,0 +1,98 @@
+//! TLS, and what is refused without it.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_web::{ServeOptions, Server, Token, Uploads};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::client::{connect, get, send};
+use crate::made::{Machine, Served, Wishes};
+
+/// A certificate of localhost, made for this test with its key.
+fn files() -> (PathBuf, PathBuf) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/tls");
+    (folder.join("cert.pem"), folder.join("key.pem"))
+}
+
+#[test]
+fn a_connection_is_secret() {
+    let machine = Machine::new(1);
+    let (certificate, key) = files();
+    let token = Some("a-token-of-many-letters");
+    let wishes = Wishes { tls: Some((certificate.clone(), key)), token, ..Wishes::default() };
+    let served = Served::start(&machine, wishes);
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&certificate).expect("a certificate")).expect("a root");
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let ask = |request: &str| {
+        let name = "localhost".try_into().expect("a name");
+        let client = ClientConnection::new(Arc::new(config.clone()), name).expect("a client");
+        let mut stream = StreamOwned::new(client, connect(served.address));
+        let port = served.address.port();
+        let text = format!("{request} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n");
+        let json = "Content-Type: application/json\r\nContent-Length: 35\r\n\r\n";
+        let body = r#"{"token":"a-token-of-many-letters"}"#;
+        let end = if request.starts_with("POST") { format!("{json}{body}") } else { "\r\n".to_owned() };
+        stream.write_all(format!("{text}{end}").as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    assert!(ask("GET /").starts_with("HTTP/1.1 200"));
+    assert!(ask("GET /api/sources").starts_with("HTTP/1.1 401"));
+    let answer = ask("POST /api/login").to_ascii_lowercase();
+    assert!(answer.starts_with("http/1.1 204"), "{answer}");
+    assert!(answer.contains("set-cookie: __host-tacho-") && answer.contains("; secure"), "{answer}");
+    // Plain text gets nothing, and ends only its connection.
+    let plain = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    assert!(send(served.address, plain.as_bytes()).is_none());
+    assert!(ask("GET /").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn others_are_let_in_only_with_a_token_or_tls() {
+    let machine = Machine::new(1);
+    let options = |address: &str| ServeOptions {
+        address: address.parse().expect("an address"),
+        tls: None,
+        token: None,
+        hosts: Vec::new(),
+        live: machine.options(Duration::from_secs(1)),
+        logs: Vec::new(),
+        uploads: Uploads::default(),
+        log: None,
+    };
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let refused = Server::bind(options(address)).err().expect("refused");
+        assert!(refused.is_usage() && refused.to_string().contains("--token-file"), "{refused}");
+    }
+    let token = Some(Token::new("a-token-of-many-letters").expect("a token"));
+    assert!(Server::bind(ServeOptions { token, ..options("0.0.0.0:0") }).is_ok());
+    for text in ["", "short", "with blanks in the token", "umlauts-are-not-täken"] {
+        assert!(Token::new(text).is_err(), "{text}");
+    }
+    // What is no certificate, or not the certificate's key.
+    let (certificate, key) = files();
+    for tls in [(key.clone(), key.clone()), (certificate.clone(), certificate), ("/none".into(), key)] {
+        assert!(Server::bind(ServeOptions { tls: Some(tls), ..options("127.0.0.1:0") }).is_err());
+    }
+    let missing = ServeOptions { logs: vec!["/no/such/log.blg".into()], ..options("127.0.0.1:0") };
+    assert!(Server::bind(missing).is_err());
+    // A port that is taken is named.
+    let served = Served::start(&machine, Wishes::default());
+    let taken: SocketAddr = served.address;
+    let refused = Server::bind(options(&taken.to_string())).err().expect("refused").to_string();
+    assert!(refused.contains(&taken.port().to_string()), "{refused}");
+    assert_eq!(get(taken, "/").status, 200);
+}

@@ -1,0 +1,201 @@
+//! What `/metrics` says: names that never change, and texts that Prometheus' own checker accepts.
+
+mod made;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use made::registry;
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::{Clock, Registry};
+use tachograph_system::Roots;
+use tachograph_web::metrics::{Exporter, Exposition, MetricsOptions, family_names};
+
+fn exporter(registry: &Arc<Registry>) -> Exporter {
+    Exporter::new(registry, MetricsOptions::default()).expect("this machine")
+}
+
+/// All sets of the machine that the tests run on.
+fn this_machine() -> Arc<Registry> {
+    let mut registry = Registry::new("here", Clock::of_this_machine());
+    for provider in tachograph_system::providers(&Roots::of_this_machine()) {
+        registry.register(provider).expect("sets of their own");
+    }
+    Arc::new(registry)
+}
+
+/// The samples: name with labels, and value. No two have one key, and no family has two heads.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let mut samples = BTreeMap::new();
+    let mut heads = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(head) = line.strip_prefix("# TYPE ") {
+            assert!(heads.insert(head.to_owned()), "twice: {head}");
+        }
+        if line.starts_with('#') {
+            continue;
+        }
+        let (key, value) = line.rsplit_once(' ').expect("a key and a value");
+        let value = value.parse().expect("a number");
+        assert!(samples.insert(key.to_owned(), value).is_none(), "twice: {key}");
+    }
+    samples
+}
+
+/// What `promtool check metrics` has to say; `None` where there is no promtool.
+fn promtool(text: &str) -> Option<String> {
+    let child = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        eprintln!("left out: promtool is not here");
+        return None;
+    };
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("promtool reads all");
+    let output = child.wait_with_output().expect("promtool ends");
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    Some(if output.status.success() { said } else { format!("{said} ({})", output.status) })
+}
+
+#[test]
+fn names_never_change() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics/frozen.tsv");
+    let sets: Vec<_> =
+        tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()).collect();
+    let names = family_names(&sets);
+    let mut lines = String::from("set\tcounter\tnumber\tmetric\tkind\tunit\n");
+    for name in &names {
+        let _ = writeln!(
+            lines,
+            "{}\t{}\t{}\t{}\t{}\t{}",
+            name.set, name.counter, name.number, name.metric, name.kind, name.unit
+        );
+    }
+    if std::env::var_os("TACHO_UPDATE").is_some() {
+        std::fs::write(&file, &lines).expect("written");
+    }
+    let frozen = std::fs::read_to_string(&file).expect("the frozen names");
+    for line in frozen.lines() {
+        assert!(lines.contains(line), "a metric that people query has changed: {line}");
+    }
+    assert_eq!(
+        lines, frozen,
+        "new metrics: TACHO_UPDATE=1 cargo test -p tachograph-web --test metrics names"
+    );
+}
+
+#[test]
+fn no_two_numbers_have_one_name() {
+    let sets: Vec<_> =
+        tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()).collect();
+    let mut kinds: BTreeMap<String, (&str, String)> = BTreeMap::new();
+    for name in family_names(&sets) {
+        let known = kinds.entry(name.metric.clone()).or_insert((name.kind, name.unit.clone()));
+        assert_eq!(*known, (name.kind, name.unit.clone()), "{}", name.metric);
+        assert_eq!(name.kind == "counter", name.metric.ends_with("_total"), "{}", name.metric);
+    }
+}
+
+#[test]
+fn promtool_accepts_this_machine() {
+    let registry = this_machine();
+    let mut exporter = exporter(&registry);
+    let text = exporter.scrape(&registry, Exposition::PrometheusText, &[]).to_owned();
+    let found = samples(&text);
+    assert!(found.len() > 100, "{}", found.len());
+    assert!(!text.contains("name=\"_Total\""));
+    if let Some(said) = promtool(&text) {
+        assert_eq!(said, "");
+    }
+    // Everything there is, processes and threads too.
+    let everything: Vec<_> =
+        registry
+            .counter_sets()
+            .map(|set| {
+                if set.has_instances() { format!(r"\{}(*)\*", set.name) } else { format!(r"\{}\*", set.name) }
+            })
+            .map(|path| PathPattern::parse(&path).expect("a path"))
+            .collect();
+    let text = exporter.scrape(&registry, Exposition::PrometheusText, &everything).to_owned();
+    assert!(samples(&text).len() > found.len());
+    if let Some(said) = promtool(&text) {
+        assert_eq!(said, "");
+    }
+}
+
+#[test]
+fn open_metrics_has_its_own_form() {
+    let (registry, _shop) = registry();
+    let mut exporter = exporter(&registry);
+    let text = exporter.scrape(&registry, Exposition::OpenMetrics, &[]).to_owned();
+    samples(&text);
+    assert!(text.ends_with("\n# EOF\n"));
+    assert!(text.contains("# TYPE tacho_shop_requests counter\n"), "{text}");
+    assert!(text.contains("# UNIT tacho_shop_request_seconds seconds\n"));
+    assert!(text.contains("tacho_shop_requests_total{name=\"web\"} 7\n"));
+    let units = text.lines().filter_map(|line| line.strip_prefix("# UNIT "));
+    for (family, unit) in units.filter_map(|line| line.split_once(' ')) {
+        assert!(family.ends_with(unit), "{family}");
+    }
+}
+
+#[test]
+fn raw_numbers_are_whole_and_totals_left_out() {
+    let (registry, shop) = registry();
+    let mut exporter = exporter(&registry);
+    let first = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
+    assert_eq!(first["tacho_shop_requests_total{name=\"web\"}"], 7.0);
+    // 100 ns units and ticks become seconds.
+    assert_eq!(first["tacho_shop_request_seconds_total{name=\"web\"}"], 2.5);
+    assert_eq!(first["tacho_shop_request_requests_total{name=\"web\"}"], 5.0);
+    assert_eq!(first["tacho_shop_baskets{name=\"web\"}"], -3.0);
+    assert!(!first.keys().any(|key| key.contains("_Total")));
+    let path = PathPattern::parse(r"\Shop(_Total)\Requests/sec").expect("a path");
+    let total = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[path]));
+    assert_eq!(total["tacho_shop_requests_total{name=\"_Total\"}"], 7.0);
+    assert_eq!(total.keys().filter(|key| key.starts_with("tacho_shop")).count(), 1);
+    // The rate of two scrapes is the difference over the time, as Windows' formula has it.
+    shop.requests(u64::from(u32::MAX));
+    let high = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
+    shop.requests(4);
+    let turned = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
+    let key = "tacho_shop_requests_total{name=\"web\"}";
+    assert_eq!(turned[key] - high[key], 5.0);
+}
+
+#[test]
+fn what_cannot_be_read_is_absent_and_counted() {
+    let (registry, shop) = registry();
+    let mut exporter = exporter(&registry);
+    shop.fail(true);
+    let text = exporter.scrape(&registry, Exposition::PrometheusText, &[]).to_owned();
+    let found = samples(&text);
+    assert_eq!(found["tacho_read_errors{set=\"Shop\"}"], 1.0);
+    assert!(!text.contains("tacho_shop"), "{text}");
+    shop.fail(false);
+    let found = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
+    assert!(!found.contains_key("tacho_read_errors{set=\"Shop\"}"));
+}
+
+#[test]
+fn hostile_names_stay_in_their_label() {
+    let (registry, shop) = registry();
+    let mut exporter = exporter(&registry);
+    shop.name("a\"} 1\ntacho_evil 1\n# \\");
+    let text = exporter.scrape(&registry, Exposition::PrometheusText, &[]).to_owned();
+    let found = samples(&text);
+    assert!(found.keys().all(|key| key.starts_with("tacho_shop") || key.starts_with("tacho_")));
+    assert!(!text.lines().any(|line| line.starts_with("tacho_evil")));
+    assert!(found.contains_key(r#"tacho_shop_baskets{name="a\"} 1\ntacho_evil 1\n# \\"}"#), "{text}");
+    if let Some(said) = promtool(&text) {
+        assert_eq!(said, "");
+    }
+}

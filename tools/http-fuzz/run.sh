@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Asks a running `tacho serve` what its OpenAPI file allows and what it forbids, with schemathesis: no answer may be a 5xx,
+# and every answer must be as described.
+#
+#   run.sh [TACHO]            the program to test; default: target/debug/tacho
+#
+# Variables: HTTP_FUZZ_EXAMPLES, examples for each operation (10); HTTP_FUZZ_SECONDS, for all of them (120); HTTP_FUZZ_LOG,
+# a log that the server shows (none). Exit status: 0 nothing was found; 1 something was; 125 when what is needed cannot be
+# had.
+set -euo pipefail
+
+: "${HTTP_FUZZ_EXAMPLES:=10}"
+: "${HTTP_FUZZ_SECONDS:=120}"
+: "${HTTP_FUZZ_LOG:=}"
+
+die() { echo "http-fuzz: $*" >&2; exit 125; }
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+tacho=${1:-$target/debug/tacho}
+[[ -x $tacho ]] || die "$tacho is not there: cargo build -p tachograph"
+venv=$target/schemathesis
+if [[ ! -x $venv/bin/schemathesis ]]; then
+    python3 -m venv "$venv" || die "python3 has no venv (Debian: python3-venv)"
+    "$venv/bin/pip" install --quiet "schemathesis>=4,<5" || die "schemathesis cannot be installed"
+fi
+
+work=$(mktemp -d)
+mkdir "$work/logs"
+# schemathesis keeps its notes where it runs.
+cd "$work"
+files=("$work/logs")
+if [[ -n $HTTP_FUZZ_LOG ]]; then
+    cp "$HTTP_FUZZ_LOG" "$work/logs/"
+    files+=("$work/logs/$(basename "$HTTP_FUZZ_LOG")")
+fi
+"$tacho" serve --port 0 --max-upload 4 "${files[@]}" >"$work/url" 2>"$work/messages" &
+server=$!
+trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+for _ in $(seq 100); do
+    [[ -s $work/url ]] && break
+    kill -0 "$server" 2>/dev/null || die "the server ended: $(cat "$work/messages")"
+    sleep 0.1
+done
+url=$(cat "$work/url")
+[[ -n $url ]] || die "the server does not say where it listens"
+
+# Streams never end.
+status=0
+"$venv/bin/schemathesis" run "${url}api/openapi.json" \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+    --exclude-path /api/stream --max-examples "$HTTP_FUZZ_EXAMPLES" --max-time "$HTTP_FUZZ_SECONDS" \
+    --workers 1 --request-timeout 60 --seed 1 --no-color || status=1
+kill -0 "$server" 2>/dev/null || { echo "http-fuzz: the server ended on the way" >&2; cat "$work/messages" >&2; exit 1; }
+grep -i panicked "$work/messages" && exit 1
+exit "$status"
