@@ -40,6 +40,8 @@ pub struct QueriedSet {
     entry: Arc<Entry>,
     rows: Rows,
     outcome: Result<(), Failure>,
+    /// Whether anything of it is asked for.
+    is_wanted: bool,
     /// The counters that the set's provider was told of.
     told: Vec<u32>,
 }
@@ -236,7 +238,13 @@ impl Query {
         known.unwrap_or_else(|| {
             let rows = Rows::new(Arc::clone(&entry.info));
             let outcome = Err(not_collected());
-            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome, told: Vec::new() });
+            self.sets.push(QueriedSet {
+                entry: Arc::clone(entry),
+                rows,
+                outcome,
+                is_wanted: false,
+                told: Vec::new(),
+            });
             self.sets.len() - 1
         })
     }
@@ -251,6 +259,7 @@ impl Query {
                     filters.push(added.filter().clone());
                 }
             }
+            set.is_wanted = of_set().next().is_some();
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
             if set.rows.want(ids, filters) {
                 set.outcome = Err(not_collected());
@@ -265,13 +274,9 @@ impl Query {
     /// Instances are matched anew each time.
     pub fn collect(&mut self) -> Moments {
         self.at = self.registry.clock().now();
-        for (place, set) in self.sets.iter_mut().enumerate() {
+        for set in &mut self.sets {
             set.rows.clear(self.at);
-            set.outcome = if self.added.iter().any(|added| added.set() == place) {
-                set.entry.host().collect(&mut set.rows)
-            } else {
-                Ok(())
-            };
+            set.outcome = if set.is_wanted { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
         }
         self.at
     }

@@ -110,7 +110,7 @@ impl PublishedSet {
     /// Reads all files into rows.
     fn read(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let wants = self.wants(rows);
-        self.total.begin(rows.width());
+        self.total.begin(rows.positions());
         let mut first_failure = None;
         let mut has_read = false;
         let mut instances_left = MAX_INSTANCES;
