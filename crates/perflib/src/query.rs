@@ -4,11 +4,13 @@ mod added;
 mod results;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
+use crate::provider::TIME_TO_PREPARE;
 use crate::registry::{Entry, Registry, instances_of};
 use crate::{ErrorCode, Failure, InstanceFilter, Moments, Rows};
 use added::Added;
@@ -144,7 +146,7 @@ impl Query {
         }
         if has_instances && Pattern::new(&identifier.name).is_literal() {
             // A provider that fails now may answer later; then its instances are known.
-            if let Ok(instances) = instances_of(entry, registry.clock().now())
+            if let Ok(instances) = instances_of(entry, registry.clock())
                 && !instances.iter().any(|instance| added.takes(instance))
             {
                 return Err(ErrorCode::PATH_NOT_FOUND);
@@ -273,6 +275,11 @@ impl Query {
     ///
     /// Instances are matched anew each time.
     pub fn collect(&mut self) -> Moments {
+        let until = Instant::now() + TIME_TO_PREPARE;
+        for set in self.sets.iter().filter(|set| set.is_wanted) {
+            set.entry.host().prepare(&set.rows, until);
+        }
+        // Only now, when nobody is waited for any more.
         self.at = self.registry.clock().now();
         for set in &mut self.sets {
             set.rows.clear(self.at);
