@@ -1,5 +1,5 @@
 //! What must hold for any bytes: one function per fuzz target. The same functions run over the checked-in seeds as a plain
-//! test (crates/logs/tests/seeds.rs), and over what the fuzzer makes of them here.
+//! test (crates/logs/tests/all/seeds.rs), and over what the fuzzer makes of them here.
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
 

@@ -1,5 +1,5 @@
 //! What must hold for any bytes that the reader of CPI traces gets. The same function runs over the
-//! checked-in seeds as a plain test (crates/cpi/tests/trace_seeds.rs).
+//! checked-in seeds as a plain test (crates/cpi/tests/trace/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
 

@@ -1,5 +1,5 @@
 //! What must hold for any bytes that PerfLib's decoders get: one function per fuzz target. The same functions run over the
-//! checked-in seeds as a plain test (crates/perflib/tests/hostile_seeds.rs).
+//! checked-in seeds as a plain test (crates/perflib/tests/all/hostile_seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
 

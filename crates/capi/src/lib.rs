@@ -18,8 +18,6 @@ mod environment;
 mod failure;
 mod handles;
 mod instance;
-#[cfg(feature = "made-machine")]
-pub mod made;
 mod pdh;
 pub mod perflib;
 mod trace_file;

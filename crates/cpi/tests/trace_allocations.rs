@@ -1,6 +1,7 @@
 //! Writing to a trace allocates nothing after the first time. In a binary of its own, which counts what is
 //! allocated.
 
+#[path = "trace/made.rs"]
 mod trace_made;
 
 use peak_alloc::PeakAlloc;

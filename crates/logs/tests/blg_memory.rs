@@ -1,5 +1,6 @@
 //! Memory and time of reading: bounded whatever the bytes say. In a binary of its own, which counts what is allocated.
 
+#[path = "all/made/mod.rs"]
 mod made;
 
 use std::io::{Cursor, Read, Seek, SeekFrom};

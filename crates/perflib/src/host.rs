@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::provider::TIME_TO_PREPARE;
 use crate::{ErrorCode, Failure, Provider, Rows};
 
 /// A provider and where it runs.
@@ -47,7 +48,10 @@ impl Host {
         let name = provider.info().name.chars().take(15).collect();
         std::thread::Builder::new().name(name).spawn(move || {
             while let Ok(mut rows) = to_do.recv() {
-                let outcome = collect_caught(&mut *provider, &mut rows);
+                let outcome = caught(|| {
+                    provider.prepare(&rows, Instant::now() + TIME_TO_PREPARE);
+                    provider.collect(&mut rows)
+                });
                 if done.send(Answer { rows, outcome }).is_err() {
                     break;
                 }
@@ -56,10 +60,22 @@ impl Host {
         Ok(Self::Worker(Box::new(Worker { requests, answers, deadline, is_late: false, spare: None })))
     }
 
+    /// Gets ready to collect into `rows`; failures come out of collecting.
+    pub(crate) fn prepare(&mut self, rows: &Rows, until: Instant) {
+        if let Self::Inline(provider) = self
+            && let Outcome::Panicked(failure) = caught(|| {
+                provider.prepare(rows, until);
+                Ok(())
+            })
+        {
+            *self = Self::Failed(failure);
+        }
+    }
+
     /// Collects into `rows`, which say what is wanted and were cleared for the moment. On a failure they have no row.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {
-            Self::Inline(provider) => collect_caught(&mut **provider, rows),
+            Self::Inline(provider) => caught(|| provider.collect(rows)),
             Self::Worker(worker) => worker.collect(rows),
             Self::Failed(failure) => Outcome::Answered(Err(failure.clone())),
         };
@@ -118,10 +134,10 @@ impl Worker {
     }
 }
 
-/// Collects, and catches a panic.
-fn collect_caught(provider: &mut dyn Provider, rows: &mut Rows) -> Outcome {
+/// Asks a provider, and catches a panic.
+fn caught(ask: impl FnOnce() -> Result<(), Failure>) -> Outcome {
     // After a panic neither the provider nor the rows are looked at again.
-    match catch_unwind(AssertUnwindSafe(|| provider.collect(rows))) {
+    match catch_unwind(AssertUnwindSafe(ask)) {
         Ok(outcome) => Outcome::Answered(outcome),
         Err(panic) => {
             let reason = format!("the provider panicked: {}", text_of(&*panic));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::registration::CounterSetInfo;
 use crate::{ErrorCode, Rows};
@@ -45,6 +46,15 @@ pub trait Provider: Send {
     /// The counter set, with the counters that this machine can give; one that it cannot give at all is left out.
     fn info(&self) -> &Arc<CounterSetInfo>;
 
+    /// Gets ready for a collection, whose moment comes after all its providers are ready: what a provider has to wait for, it
+    /// waits for here, so that no value is newer than the time stamp of the collection.
+    ///
+    /// `rows` say what will be wanted; their rows are those of a collection before. All providers of a collection have until
+    /// `until`, together. Of a provider on a [worker](crate::Registry::register_on_worker) it is part of collecting.
+    fn prepare(&mut self, rows: &Rows, until: Instant) {
+        let _ = (rows, until);
+    }
+
     /// Adds one row for each instance that there is now and that is [wanted](Rows::wants_instance), in the provider's
     /// order, and sets in it what is [wanted](Rows::wants).
     ///
@@ -54,6 +64,9 @@ pub trait Provider: Send {
     /// [`Row::fail`](crate::Row::fail).
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure>;
 }
+
+/// How long all providers of a collection have to get ready, together.
+pub(crate) const TIME_TO_PREPARE: Duration = Duration::from_secs(1);
 
 /// Why a counter set could not be collected.
 #[derive(Clone, Debug, PartialEq, Eq)]

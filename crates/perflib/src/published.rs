@@ -28,6 +28,7 @@ mod keys;
 mod member;
 mod names;
 mod notice;
+mod plan;
 mod set;
 mod source;
 mod total;

@@ -4,11 +4,13 @@ mod added;
 mod results;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
+use crate::provider::TIME_TO_PREPARE;
 use crate::registry::{Entry, Registry, instances_of};
 use crate::{ErrorCode, Failure, InstanceFilter, Moments, Rows};
 use added::Added;
@@ -40,6 +42,8 @@ pub struct QueriedSet {
     entry: Arc<Entry>,
     rows: Rows,
     outcome: Result<(), Failure>,
+    /// Whether anything of it is asked for.
+    is_wanted: bool,
     /// The counters that the set's provider was told of.
     told: Vec<u32>,
 }
@@ -142,7 +146,7 @@ impl Query {
         }
         if has_instances && Pattern::new(&identifier.name).is_literal() {
             // A provider that fails now may answer later; then its instances are known.
-            if let Ok(instances) = instances_of(entry, registry.clock().now())
+            if let Ok(instances) = instances_of(entry, registry.clock())
                 && !instances.iter().any(|instance| added.takes(instance))
             {
                 return Err(ErrorCode::PATH_NOT_FOUND);
@@ -243,7 +247,13 @@ impl Query {
         known.unwrap_or_else(|| {
             let rows = Rows::new(Arc::clone(&entry.info));
             let outcome = Err(not_collected());
-            self.sets.push(QueriedSet { entry: Arc::clone(entry), rows, outcome, told: Vec::new() });
+            self.sets.push(QueriedSet {
+                entry: Arc::clone(entry),
+                rows,
+                outcome,
+                is_wanted: false,
+                told: Vec::new(),
+            });
             self.sets.len() - 1
         })
     }
@@ -258,6 +268,7 @@ impl Query {
                     filters.push(added.filter().clone());
                 }
             }
+            set.is_wanted = of_set().next().is_some();
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
             if set.rows.want(ids, filters) {
                 set.outcome = Err(not_collected());
@@ -271,14 +282,15 @@ impl Query {
     ///
     /// Instances are matched anew each time.
     pub fn collect(&mut self) -> Moments {
+        let until = Instant::now() + TIME_TO_PREPARE;
+        for set in self.sets.iter().filter(|set| set.is_wanted) {
+            set.entry.host().prepare(&set.rows, until);
+        }
+        // Only now, when nobody is waited for any more.
         self.at = self.registry.clock().now();
-        for (place, set) in self.sets.iter_mut().enumerate() {
+        for set in &mut self.sets {
             set.rows.clear(self.at);
-            set.outcome = if self.added.iter().any(|added| added.set() == place) {
-                set.entry.host().collect(&mut set.rows)
-            } else {
-                Ok(())
-            };
+            set.outcome = if set.is_wanted { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
         }
         self.at
     }

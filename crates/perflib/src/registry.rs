@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::wildcard::eq_ignore_case;
@@ -10,6 +10,7 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use crate::block::push_instance;
 use crate::clock::Clock;
 use crate::host::Host;
+use crate::provider::TIME_TO_PREPARE;
 use crate::published::{Group, Notice, PublishedSet, Publisher, publishers_of};
 use crate::registration::{CounterSetInfo, Request};
 use crate::{ErrorCode, Failure, Guid, InstanceFilter, InstanceKey, Provider, Rows};
@@ -249,7 +250,7 @@ impl Registry {
     /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set; what the provider fails with.
     pub fn instances(&self, set: Guid) -> Result<Vec<Arc<InstanceKey>>, Failure> {
         let entry = self.entry(set).map_err(|code| Failure::new(code, code.to_string()))?;
-        instances_of(entry, self.clock.now())
+        instances_of(entry, &self.clock)
     }
 
     /// As [`instances`](Self::instances), as a list of `PERF_INSTANCE_HEADER`s; `out` is cleared before.
@@ -284,10 +285,11 @@ impl Registry {
 }
 
 /// The instances of a set, read without any of its values.
-pub(crate) fn instances_of(entry: &Entry, at: crate::Moments) -> Result<Vec<Arc<InstanceKey>>, Failure> {
+pub(crate) fn instances_of(entry: &Entry, clock: &Clock) -> Result<Vec<Arc<InstanceKey>>, Failure> {
     let mut rows = Rows::new(Arc::clone(&entry.info));
     rows.want([], vec![InstanceFilter::everything()]);
-    rows.clear(at);
+    entry.host().prepare(&rows, Instant::now() + TIME_TO_PREPARE);
+    rows.clear(clock.now());
     entry.host().collect(&mut rows)?;
     Ok(rows.instances().to_vec())
 }

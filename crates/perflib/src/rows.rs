@@ -226,20 +226,13 @@ impl Rows {
         self.count += 1;
     }
 
-    /// Adds a row with the raw value of each column: `fill` gets the place of the column's counter in the registration, and
-    /// a value that says "not valid".
+    /// Adds a row. `fill` gets the raw value of each column, which says "not valid" before.
     #[inline]
-    pub(crate) fn push_with(
-        &mut self,
-        instance: &Arc<InstanceKey>,
-        mut fill: impl FnMut(usize, &mut RawValue),
-    ) {
+    pub(crate) fn push_with(&mut self, instance: &Arc<InstanceKey>, fill: impl FnOnce(&mut [RawValue])) {
         self.push_instance(instance);
         let start = self.values.len();
         self.values.resize(start + self.positions.len(), RawValue::error(Status::CSTATUS_INVALID_DATA));
-        for (value, &position) in self.values[start..].iter_mut().zip(&self.positions) {
-            fill(position, value);
-        }
+        fill(&mut self.values[start..]);
     }
 
     /// By column: the place of its counter in the registration.

@@ -1,6 +1,7 @@
 //! Folders that cannot be published in: an error that says what to do, counters that work all the same, and nothing left
 //! behind. What has to run as another user, or with other limits, is this program started again.
 
+#[path = "all/seen.rs"]
 mod seen;
 
 use std::io::ErrorKind;

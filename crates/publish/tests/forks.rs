@@ -1,6 +1,7 @@
 //! Processes that fork: parent and child count together, and only the parent takes the set away.
 #![allow(unsafe_code, reason = "fork has no other form")]
 
+#[path = "all/seen.rs"]
 mod seen;
 
 use tachograph_publish::dynamic::{Options, Provider};

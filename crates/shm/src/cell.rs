@@ -105,30 +105,39 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
 
     /// The sum and the number, which belong together; `None` where writers were faster than the reader a thousand times, or
     /// the words were written by nobody who keeps to the protocol.
+    #[inline]
     pub fn read(&self) -> Option<Sum> {
+        // Mostly the first try is it.
+        self.read_once().or_else(|| self.try_again())
+    }
+
+    #[cold]
+    fn try_again(&self) -> Option<Sum> {
+        (1..Self::TRIES).find_map(|_| self.read_once())
+    }
+
+    #[inline]
+    fn read_once(&self) -> Option<Sum> {
         let quarter = 1_u64 << (COUNT - 2);
-        for _ in 0..Self::TRIES {
-            // In this order: what the later words count is in word 0 already.
-            let count = self.words[1].load(Ordering::Acquire);
-            let passed = self.words[2].load(Ordering::Acquire);
-            let above = self.words[3].load(Ordering::Acquire);
-            let many = self.words[4].load(Ordering::Acquire);
-            let short = self.words[0].load(Ordering::Acquire) >> Self::SHIFT;
-            let count_after = self.words[1].load(Ordering::Acquire);
-            if count_after.wrapping_sub(count) > quarter {
-                continue;
-            }
-            let behind = short.wrapping_sub(count) & ((1 << COUNT) - 1);
-            let count = count.wrapping_add(behind);
-            let field = short >> COUNT;
-            let passed = passed.wrapping_add((field >> Self::HALF).wrapping_sub(passed) & 1);
-            let low = field & ((1 << Self::HALF) - 1);
-            let carried = (passed << Self::HALF).wrapping_add(low);
-            // Each time that the count passed its end, one was carried into the sum.
-            let sum = carried.wrapping_sub(count >> COUNT).wrapping_add(above << Self::HALF);
-            return Some(Sum { sum, count: count.wrapping_add(many << Self::MANY) });
+        // In this order: what the later words count is in word 0 already.
+        let count = self.words[1].load(Ordering::Acquire);
+        let passed = self.words[2].load(Ordering::Acquire);
+        let above = self.words[3].load(Ordering::Acquire);
+        let many = self.words[4].load(Ordering::Acquire);
+        let short = self.words[0].load(Ordering::Acquire) >> Self::SHIFT;
+        let count_after = self.words[1].load(Ordering::Acquire);
+        if count_after.wrapping_sub(count) > quarter {
+            return None;
         }
-        None
+        let behind = short.wrapping_sub(count) & ((1 << COUNT) - 1);
+        let count = count.wrapping_add(behind);
+        let field = short >> COUNT;
+        let passed = passed.wrapping_add((field >> Self::HALF).wrapping_sub(passed) & 1);
+        let low = field & ((1 << Self::HALF) - 1);
+        let carried = (passed << Self::HALF).wrapping_add(low);
+        // Each time that the count passed its end, one was carried into the sum.
+        let sum = carried.wrapping_sub(count >> COUNT).wrapping_add(above << Self::HALF);
+        Some(Sum { sum, count: count.wrapping_add(many << Self::MANY) })
     }
 }
 

@@ -28,6 +28,8 @@ pub mod folder;
 #[cfg(not(loom))]
 mod guid;
 #[cfg(not(loom))]
+mod instance;
+#[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
 mod map;
@@ -45,9 +47,11 @@ pub use description::{CellKind, CounterDescription, Description, InstanceKind};
 #[cfg(not(loom))]
 pub use guid::{Guid, GuidError};
 #[cfg(not(loom))]
+pub use instance::{CellPlace, Instance, Reading};
+#[cfg(not(loom))]
 pub use problem::{OpenError, Problem, WriteError};
 #[cfg(not(loom))]
-pub use reader::{Instance, Reading, SetReader};
+pub use reader::SetReader;
 #[cfg(not(loom))]
 pub use slots::{Line, Lines, Slot};
 #[cfg(not(loom))]

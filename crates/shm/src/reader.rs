@@ -6,18 +6,15 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::cell::{Pair, ratio_of};
 use crate::folder::Folder;
+use crate::instance::{CellPlace, Instance};
 use crate::layout::{
-    HEADER_BYTES, LINE, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, MAX_NAME_BYTES, PAGE,
-    VERSION, header, plain, slot, state,
+    HEADER_BYTES, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, PAGE, VERSION, header, slot,
+    state,
 };
 use crate::map::{Mapping, WasCut};
 use crate::problem::{OpenError, Problem};
-use crate::{CellKind, CounterDescription, Description, encoding};
-
-/// Nanoseconds in the 100 ns of a timer's value.
-const TIMER_UNIT: u64 = 100;
+use crate::{Description, encoding};
 
 /// A published set, open for reading.
 #[derive(Debug)]
@@ -29,55 +26,21 @@ pub struct SetReader {
     was_cut: bool,
     owner: u32,
     file_id: (u64, u64),
-    head: Head,
+    pub(crate) head: Head,
     description: Arc<Description>,
-    cells: Vec<Place>,
+    pub(crate) cells: Vec<CellPlace>,
 }
 
 /// What the header says and does not change.
 #[derive(Clone, Copy, Debug)]
-struct Head {
-    slots_at: usize,
-    slot_bytes: usize,
+pub(crate) struct Head {
+    pub(crate) slots_at: usize,
+    pub(crate) slot_bytes: usize,
     capacity: u64,
     process: u64,
     started: u64,
     unique: u64,
     has_control: bool,
-}
-
-/// Where a counter's value is in a slot.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    kind: CellKind,
-    /// The first word.
-    at: usize,
-    lines: usize,
-    needs_mark: bool,
-    /// Whether its value is the first word, without more.
-    is_word: bool,
-}
-
-/// The value of a counter, as a raw data block holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Reading {
-    /// The value; of a timer in units of 100 ns.
-    pub value: u64,
-    /// The value of its base, where both are kept together.
-    pub base: Option<u64>,
-}
-
-/// An instance that is there now.
-#[derive(Clone, Copy, Debug)]
-pub struct Instance<'a> {
-    words: &'a [AtomicU64],
-    slot: &'a [AtomicU64],
-    reader: &'a SetReader,
-    place: usize,
-    slots: usize,
-    life: u64,
-    /// How many bytes of long names may still be read in this look.
-    left: &'a Cell<usize>,
 }
 
 impl SetReader {
@@ -105,16 +68,7 @@ impl SetReader {
         }
         let mapping = Mapping::to_read(&file, size)?;
         let (head, description) = mapping.guarded(read_head).unwrap_or_else(|WasCut| Err(cut(size)))?;
-        let mut at = LINE;
-        let cell = |counter: &CounterDescription| {
-            let lines = counter.lines();
-            let needs_mark = counter.attributes & CounterDescription::BY_REFERENCE != 0;
-            let is_word = counter.cell == CellKind::Plain && lines == 1 && !needs_mark;
-            let cell = Place { kind: counter.cell, at, lines, needs_mark, is_word };
-            at += lines * LINE;
-            cell
-        };
-        let cells = description.counters.iter().map(cell).collect();
+        let cells = CellPlace::of_all(&description);
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let description = Arc::new(description);
         let name = name.to_owned();
@@ -249,115 +203,14 @@ impl SetReader {
     }
 }
 
-impl Instance<'_> {
-    /// The instance's number, which comes once in a file.
-    pub fn number(&self) -> u64 {
-        self.life
-    }
-
-    /// The place of its slot.
-    pub fn slot(&self) -> usize {
-        self.place
-    }
-
-    /// Of the history: how many instances it is of.
-    pub fn history(&self) -> Option<u64> {
-        (self.life == slot::IS_HISTORY).then(|| load(self.slot, slot::ID_AND_LENGTH))
-    }
-
-    /// The instance's id.
-    pub fn id(&self) -> u32 {
-        load(self.slot, slot::ID_AND_LENGTH) as u32
-    }
-
-    /// When it was created: nanoseconds since the machine was started.
-    pub fn born(&self) -> u64 {
-        load(self.slot, slot::BORN)
-    }
-
-    /// Puts the instance's name into `name`; what is no UTF-8 is replaced. Gives whether the name is whole: its rest may be
-    /// in slots that came while the file was read, or make no sense; or there were more long names in this look than its bound
-    /// of 16 MiB holds.
-    pub fn name_into(&self, name: &mut String) -> bool {
-        name.clear();
-        let mut bytes = [0; MAX_NAME_BYTES];
-        let length = (load(self.slot, slot::ID_AND_LENGTH) >> 32) as usize;
-        let length = length.min(MAX_NAME_BYTES);
-        if length > (LINE - slot::NAME) * 8 {
-            let Some(left) = self.left.get().checked_sub(length) else { return false };
-            self.left.set(left);
-        }
-        let mut filled = copy(&self.slot[slot::NAME..LINE], &mut bytes[..length]);
-        let mut next = load(self.slot, slot::NEXT);
-        while filled < length && (1..=self.slots as u64).contains(&next) {
-            let head = self.reader.head;
-            let start = (head.slots_at + (next as usize - 1) * head.slot_bytes) / 8;
-            let Some(words) = self.words.get(start..start + head.slot_bytes / 8) else { break };
-            if load(words, slot::LIFE) != slot::IS_NAME {
-                break;
-            }
-            filled += copy(&words[slot::NAME..], &mut bytes[filled..length]);
-            next = load(words, slot::NEXT);
-        }
-        name.push_str(&String::from_utf8_lossy(&bytes[..filled]));
-        filled == length
-    }
-
-    /// The value of the counter at this place of the description; `None` where there is none now: a counter without a
-    /// cell, one by reference that nobody has set, a pair that writers changed faster than it could be read.
-    #[inline]
-    pub fn value(&self, counter: usize) -> Option<Reading> {
-        let cell = self.reader.cells.get(counter)?;
-        // Nearly all counters: one word, which is always there.
-        if cell.is_word {
-            let word = self.slot.get(cell.at)?;
-            return Some(Reading { value: word.load(Ordering::Relaxed), base: None });
-        }
-        self.value_of(cell)
-    }
-
-    fn value_of(&self, cell: &Place) -> Option<Reading> {
-        let words = self.slot.get(cell.at..cell.at + cell.lines * LINE)?;
-        match cell.kind {
-            CellKind::None => None,
-            CellKind::Plain => {
-                if cell.needs_mark && load(words, plain::HAS_VALUE) == 0 {
-                    return None;
-                }
-                let values = words.iter().step_by(LINE).map(|word| word.load(Ordering::Relaxed));
-                Some(Reading { value: values.fold(0, u64::wrapping_add), base: None })
-            }
-            CellKind::Ratio => {
-                let (value, base) = ratio_of(words.first()?.load(Ordering::Acquire));
-                Some(Reading { value, base: Some(base) })
-            }
-            CellKind::Pair | CellKind::Timer => {
-                let (mut sum, mut count) = (0_u64, 0_u64);
-                for line in words.chunks_exact(LINE) {
-                    let read = Pair::<16, 48>::new(line).read()?;
-                    sum = sum.wrapping_add(read.sum);
-                    count = count.wrapping_add(read.count);
-                }
-                let value = if cell.kind == CellKind::Timer { sum / TIMER_UNIT } else { sum };
-                Some(Reading { value, base: Some(count) })
-            }
-        }
-    }
-
-    /// Whether what was read is that of one instance: ask after reading. `false`: it ended in the meantime.
-    pub fn is_whole(&self) -> bool {
-        fence(Ordering::Acquire);
-        self.slot[slot::LIFE].load(Ordering::Relaxed) == self.life
-    }
-}
-
 /// A word, or 0 beyond the end.
-fn load(words: &[AtomicU64], place: usize) -> u64 {
+#[inline]
+pub(crate) fn load(words: &[AtomicU64], place: usize) -> u64 {
     words.get(place).map_or(0, |word| word.load(Ordering::Acquire))
 }
 
 /// Copies the bytes of words until one of both ends; gives how many.
-fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
+pub(crate) fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
     let mut filled = 0;
     for (word, chunk) in words.iter().zip(bytes.chunks_mut(8)) {
         let value = word.load(Ordering::Relaxed).to_le_bytes();

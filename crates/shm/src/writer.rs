@@ -110,7 +110,7 @@ impl SetFile {
             .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
             .open(&path)
             .map_err(io.clone()("create the file"))?;
-        let file = RemoveOnError { file: Some(file), path };
+        let unready = RemoveOnError { path };
         let make = |file: &File| {
             file.try_lock().map_err(|error| error.into()).map_err(io.clone()("lock the file"))?;
             if let Readers::Group(group) = options.readers {
@@ -121,8 +121,8 @@ impl SetFile {
             reserve(file, 0, plan.slots_at).map_err(io.clone()("get room for the file"))?;
             Mapping::to_write(file, plan.length(), plan.slots_at).map_err(io.clone()("map the file"))
         };
-        let mapping = make(file.file())?;
-        let file = file.keep();
+        let mapping = make(&file)?;
+        unready.keep();
         let published = Published { file, folder, name, is_ready: AtomicBool::new(false) };
         Self::fill(plan, mapping, Some(published), unique, options.has_control)
     }
@@ -522,25 +522,20 @@ impl Plan {
     }
 }
 
-/// Removes a file that did not get ready.
+/// Removes a file that did not get ready; empty where it is kept.
 struct RemoveOnError {
-    file: Option<File>,
     path: PathBuf,
 }
 
 impl RemoveOnError {
-    fn file(&self) -> &File {
-        self.file.as_ref().expect("the file is here until it is kept")
-    }
-
-    fn keep(mut self) -> File {
-        self.file.take().expect("the file is here until it is kept")
+    fn keep(mut self) {
+        self.path = PathBuf::new();
     }
 }
 
 impl Drop for RemoveOnError {
     fn drop(&mut self) {
-        if self.file.is_some() {
+        if !self.path.as_os_str().is_empty() {
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -28,8 +28,9 @@ struct Place {
 }
 
 impl Place {
+    /// In memory, where the folders of sets are, too: thousands of files are written.
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
         let here = Folder::open(folder.path()).expect("the folder");
         Self { folder, here }
     }

@@ -225,7 +225,7 @@ fn the_expected_hooks_have_the_lengths_of_the_page() {
 
 #[test]
 fn every_combination_by_call_and_by_environment() {
-    let program = Program::compile("golden.c", "c99", Link::This(with_made_machine()), &[]);
+    let program = Program::compile("golden.c", "c99", Link::This(&with_made_machine()), &[]);
     for processors in [1, 64] {
         let expected = file(&cases(processors));
         let number = processors.to_string();

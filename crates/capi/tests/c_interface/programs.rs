@@ -49,13 +49,13 @@ fn the_thread_takes_what_the_machine_allows() {
 
 #[test]
 fn live_handles_over_the_made_machine() {
-    let program = Program::compile("made.c", "gnu11", Link::This(with_made_machine()), &[]);
+    let program = Program::compile("made.c", "gnu11", Link::This(&with_made_machine()), &[]);
     succeed(&mut program.command(&[program.folder()]));
 }
 
 #[test]
 fn a_trace_of_the_environment_that_cannot_be_made() {
-    let program = Program::compile("environment.c", "c99", Link::This(with_made_machine()), &[]);
+    let program = Program::compile("environment.c", "c99", Link::This(&with_made_machine()), &[]);
     succeed(
         program.command(&[""; 0]).env("TACHO_CPI_TRACE", program.folder().join("no such folder/trace.nrm2")),
     );
@@ -70,14 +70,14 @@ fn many_threads_at_once() {
 
 #[test]
 fn many_threads_at_once_over_the_made_machine() {
-    let program = Program::compile("threads.c", "c11", Link::This(with_made_machine()), &["-DMADE"]);
+    let program = Program::compile("threads.c", "c11", Link::This(&with_made_machine()), &["-DMADE"]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, "0".to_owned()]));
 }
 
 #[test]
 fn a_forked_child_measures_itself() {
-    let program = Program::compile("fork.c", "gnu11", Link::This(with_made_machine()), &["-DMADE"]);
+    let program = Program::compile("fork.c", "gnu11", Link::This(&with_made_machine()), &["-DMADE"]);
     let trace = program.folder().join("trace-%p.nrm2");
     succeed(program.command(&[program.folder()]).env("TACHO_CPI_TRACE", trace));
 }

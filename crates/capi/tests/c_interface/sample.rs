@@ -55,8 +55,9 @@ fn it_compiles_without_a_warning_and_runs() {
 /// The other path of the sample, on every machine.
 #[test]
 fn it_prints_its_table_over_the_made_machine() {
-    let made = Link::This(with_made_machine());
-    let program = Program::compile("sample_made.c", "c99", made, &["-DROUNDS=2", "-DCALLS=10"]);
+    let made = with_made_machine();
+    let options = ["-DROUNDS=2", "-DCALLS=10"];
+    let program = Program::compile("sample_made.c", "c99", Link::This(&made), &options);
     let output = output(&mut program.command(&[""; 0]));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let printed = String::from_utf8_lossy(&output.stdout);

@@ -99,7 +99,7 @@ impl Functions {
         } else {
             to.first = combine(value, is_first, to.first, raw.first.into());
         }
-        if source.is_stamped() {
+        if source.stamp().is_some() {
             to.stamp = Some(raw.second);
         } else {
             to.second = combine(function.base, is_first, to.second, raw.second.into());

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
 
-use super::control::DEADLINE;
 use super::group::{Group, GroupKey};
 use super::member::Member;
 
@@ -26,12 +25,10 @@ pub(crate) struct Catalog {
 struct State {
     folders: Vec<Watched>,
     groups: HashMap<GroupKey, Arc<Group>>,
-    /// The moment of the last look, so that the sets of one collection look once.
-    looked_at: Option<i64>,
+    /// The collection of the last look, so that its sets look once.
+    looked_for: Option<Instant>,
     /// The files that are open, by device and number.
     open_files: HashSet<(u64, u64)>,
-    /// How long providers were waited for at the moment of the last look.
-    waited: Duration,
 }
 
 /// A folder that is watched.
@@ -72,15 +69,13 @@ impl Catalog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for files that came, once for each moment.
-    pub(crate) fn look(&self, at: i64) {
+    /// Looks for files that came, once for each collection, which is known by its deadline.
+    pub(crate) fn look(&self, until: Instant) {
         let has_changed = {
             let mut state = self.state();
-            if state.looked_at == Some(at) {
+            if state.looked_for.replace(until) == Some(until) {
                 return;
             }
-            state.looked_at = Some(at);
-            state.waited = Duration::ZERO;
             state.look()
         };
         // Sets that no query collects are looked at by nobody else; without new files there are no more of them.
@@ -89,25 +84,11 @@ impl Catalog {
         }
     }
 
-    /// How long providers may be waited for yet at this moment: all sets of a collection have one deadline.
-    pub(super) fn time_to_wait(&self, at: i64) -> Duration {
-        let state = self.state();
-        if state.looked_at == Some(at) { DEADLINE.saturating_sub(state.waited) } else { DEADLINE }
-    }
-
-    /// Notes how long providers were waited for at this moment.
-    pub(super) fn note_wait(&self, at: i64, took: Duration) {
-        let mut state = self.state();
-        if state.looked_at == Some(at) {
-            state.waited = state.waited.saturating_add(took);
-        }
-    }
-
     /// Looks for files that came, and for writers that are gone.
     pub(crate) fn look_at_all(&self) {
         {
             let mut state = self.state();
-            state.looked_at = None;
+            state.looked_for = None;
             state.look();
         }
         self.bury_dead();

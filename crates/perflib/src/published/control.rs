@@ -18,10 +18,8 @@ use tachograph_shm::control::{ANSWER, Kind, Request};
 
 use super::group::Group;
 use super::member::Member;
+use crate::provider::TIME_TO_PREPARE;
 use crate::{ErrorCode, Failure};
-
-/// How long the providers of all sets of a collection have for their answers.
-pub(super) const DEADLINE: Duration = Duration::from_secs(1);
 
 /// How long a set waits also where those before it used the time up, so that a provider that answers at once is not lost
 /// to another that does not.
@@ -268,7 +266,7 @@ fn who(member: &Member) -> String {
 }
 
 fn late(member: &Member) -> Failure {
-    let milliseconds = DEADLINE.as_millis();
+    let milliseconds = TIME_TO_PREPARE.as_millis();
     let reason =
         format!("{} did not answer in time ({milliseconds} ms for all of a collection)", who(member));
     Failure::new(ErrorCode::TIMEOUT, Arc::<str>::from(reason))

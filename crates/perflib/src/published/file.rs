@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::RawValue;
 use tachograph_shm::Instance;
 
-use super::keys::{Keys, identity};
+use super::keys::{Keys, Naming, identity};
 use super::member::Member;
+use super::plan::Plan;
 use super::source::{Source, Sources, Stamps, otherwise};
-use super::total::{TOTAL, Total};
+use super::total::Total;
 use crate::registration::{CounterSetInfo, InstanceType};
 use crate::{ErrorCode, Failure, InstanceKey, Rows};
 
@@ -26,6 +26,7 @@ const HISTORY_TRIES: usize = 16;
 pub(super) struct File {
     pub(super) member: Arc<Member>,
     pub(super) sources: Sources,
+    plan: Plan,
     pub(super) keys: Keys,
     /// What stands for the process where it has no instance.
     place: Arc<InstanceKey>,
@@ -55,6 +56,7 @@ impl File {
         let label = member.label();
         Self {
             sources,
+            plan: Plan::default(),
             keys: Keys::default(),
             place: Arc::new(InstanceKey::new(label, member.process() as u32, identity(member.unique(), 0))),
             otherwise: otherwise(member.process()),
@@ -128,10 +130,12 @@ impl File {
         total: &mut Total,
         most: usize,
     ) -> Result<bool, Failure> {
-        let Self { member, sources, keys, place, .. } = self;
+        let Self { member, sources, plan, keys, place, .. } = self;
+        plan.follow(rows.positions(), sources);
         let stamps = Stamps::of(&rows.at());
         let (unique, process) = (member.unique(), member.process() as u32);
         let is_single = info.instance_type == InstanceType::Single;
+        let has_total = info.instance_type == InstanceType::MultipleAggregate;
         let is_aggregate = wants.total;
         let mut is_too_much = false;
         let mut has_history = false;
@@ -140,12 +144,8 @@ impl File {
         let outcome = member.reader().read(|instance| {
             if let Some(count) = instance.history() {
                 if is_aggregate && count > 0 && !std::mem::replace(&mut has_history, true) {
-                    let value = |source: &Source| {
-                        let mut raw = RawValue::default();
-                        source.read(instance, &stamps, &mut raw);
-                        raw
-                    };
-                    total.take(rows.positions(), sources, value, Some(count));
+                    let value = |source: &Source| source.read(instance, &stamps);
+                    total.take(sources, value, Some(count));
                 }
                 return;
             }
@@ -153,26 +153,20 @@ impl File {
                 return;
             }
             is_too_much = keys.len() >= most || rows.all_values().len() >= MAX_VALUES;
-            let Some(key) = keys.next(instance, |name| match is_single {
+            let Some((key, naming)) = keys.next(instance, |name| match is_single {
                 true => InstanceKey::new(place.full_name(), process, identity(unique, instance.number())),
                 false => InstanceKey::new(name, instance.id(), identity(unique, instance.number())),
             }) else {
                 return;
             };
-            // Without a name it is nothing that a path or an identifier can mean; `_Total` is the aggregate's.
-            let is_nameless = key.full_name().is_empty();
+            // The name `_Total` is the aggregate's.
             let is_row = wants.instances
-                && !is_nameless
-                && !(info.instance_type == InstanceType::MultipleAggregate && key.full_name() == TOTAL)
+                && (naming == Naming::Own || naming == Naming::OfTotal && !has_total)
                 && (wants.every_name || rows.wants_instance(key.full_name(), key.id()));
             if !is_row && !is_aggregate {
                 return;
             }
-            rows.push_with(key, |position, raw| {
-                if let Some(source) = sources.get(position) {
-                    source.read(instance, &stamps, raw);
-                }
-            });
+            rows.push_with(key, |values| plan.read(sources, instance, &stamps, values));
             let row = rows.instances().len() - 1;
             if !instance.is_whole() {
                 rows.truncate(row);
@@ -180,9 +174,7 @@ impl File {
                 return;
             }
             if is_aggregate {
-                let mut values = rows.values(row).iter();
-                let next = |_: &_| values.next().copied().unwrap_or_default();
-                total.take_row(rows.positions(), sources, next);
+                total.take_row(sources, rows.values(row));
             }
             if !is_row {
                 rows.truncate(row);

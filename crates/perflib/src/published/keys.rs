@@ -5,13 +5,19 @@ use std::sync::Arc;
 use tachograph_shm::Instance;
 
 use super::names::clean_up;
+use super::total::TOTAL;
 use crate::InstanceKey;
 
 /// The keys of a file's instances in the order of their slots, so that nothing is made anew for one that stays.
+///
+/// As long as nobody comes or goes, a list is gone through, and that is all. At the first difference those that are there
+/// are taken over into another list.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     before: Vec<Known>,
+    /// Those of now, once they are not those of before.
     now: Vec<Known>,
+    has_changed: bool,
     /// How many of `before` were looked at.
     passed: usize,
     name: String,
@@ -22,17 +28,29 @@ pub(super) struct Keys {
 
 #[derive(Debug)]
 struct Known {
-    slot: usize,
     number: u64,
+    slot: usize,
     /// Nothing once it was taken over.
     key: Option<Arc<InstanceKey>>,
+    naming: Naming,
+}
+
+/// What the name of an instance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// A name.
+    Own,
+    /// That of the aggregate.
+    OfTotal,
+    /// Nothing that a path or an identifier can mean.
+    Empty,
 }
 
 impl Keys {
     /// Begins to go through the instances.
     pub(super) fn begin(&mut self) {
-        std::mem::swap(&mut self.before, &mut self.now);
         self.now.clear();
+        self.has_changed = false;
         self.passed = 0;
         // Who was passed over comes with what it counted before.
         self.has_left = std::mem::take(&mut self.has_nameless);
@@ -45,7 +63,23 @@ impl Keys {
         &mut self,
         instance: &Instance<'_>,
         make: impl FnOnce(&str) -> InstanceKey,
-    ) -> Option<&Arc<InstanceKey>> {
+    ) -> Option<(&Arc<InstanceKey>, Naming)> {
+        let is_it = |known: &Known| known.slot == instance.slot() && known.number == instance.number();
+        if self.has_changed || !self.before.get(self.passed).is_some_and(is_it) {
+            return self.next_of_change(instance, make);
+        }
+        let known = &self.before[self.passed];
+        self.passed += 1;
+        known.key.as_ref().map(|key| (key, known.naming))
+    }
+
+    #[inline(never)]
+    fn next_of_change(
+        &mut self,
+        instance: &Instance<'_>,
+        make: impl FnOnce(&str) -> InstanceKey,
+    ) -> Option<(&Arc<InstanceKey>, Naming)> {
+        self.change();
         let (slot, number) = (instance.slot(), instance.number());
         // In the order of the slots: what is passed by is gone.
         while let Some(known) = self.before.get(self.passed)
@@ -74,24 +108,53 @@ impl Keys {
                 return None;
             }
         };
+        let naming = Naming::of(&key);
         let place = self.now.len();
-        self.now.push(Known { slot, number, key: None });
-        Some(self.now[place].key.insert(key))
+        self.now.push(Known { number, slot, key: None, naming });
+        Some((self.now[place].key.insert(key), naming))
+    }
+
+    /// From here on the instances are not those of before.
+    fn change(&mut self) {
+        if !self.has_changed {
+            self.has_changed = true;
+            self.now.extend(self.before.drain(..self.passed));
+            self.passed = 0;
+        }
     }
 
     /// Forgets the last instance: it ended while it was read.
     pub(super) fn take_back(&mut self) {
+        self.change();
         self.has_left |= self.now.pop().is_some();
     }
 
     /// Ends going through the instances; whether one of those before is gone.
     pub(super) fn end(&mut self) -> bool {
-        self.has_left || self.passed < self.before.len()
+        self.has_left |= self.passed < self.before.len();
+        if self.has_changed {
+            std::mem::swap(&mut self.before, &mut self.now);
+            self.passed = self.before.len();
+            self.has_changed = false;
+        }
+        self.before.truncate(self.passed);
+        self.has_left
     }
 
-    /// How many there are.
+    /// How many there are, as far as they were gone through.
+    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.now.len()
+        if self.has_changed { self.now.len() } else { self.passed }
+    }
+}
+
+impl Naming {
+    fn of(key: &InstanceKey) -> Self {
+        match key.full_name() {
+            "" => Self::Empty,
+            TOTAL => Self::OfTotal,
+            _ => Self::Own,
+        }
     }
 }
 

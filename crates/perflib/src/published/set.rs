@@ -67,7 +67,7 @@ impl PublishedSet {
     }
 
     /// Asks the processes that want to be asked, all at once, and waits for those that answer in time.
-    fn ask(&mut self, kind: Kind, at: i64) {
+    fn ask(&mut self, kind: Kind, until: Instant) {
         let wanted = self.group.wanted();
         let mut is_asked = false;
         for file in &mut self.files {
@@ -81,13 +81,11 @@ impl PublishedSet {
         if !is_asked {
             return;
         }
-        let begin = Instant::now();
-        let deadline = begin + self.catalog.time_to_wait(at).max(LEAST_WAIT);
+        let deadline = until.max(Instant::now() + LEAST_WAIT);
         for file in self.files.iter_mut().filter(|file| file.is_ready && file.member.has_control()) {
             let answered = file.member.connection().wait(&file.member, deadline);
             file.take(answered);
         }
-        self.catalog.note_wait(at, begin.elapsed());
     }
 
     fn say_end(&mut self) {
@@ -110,7 +108,7 @@ impl PublishedSet {
     /// Reads all files into rows.
     fn read(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let wants = self.wants(rows);
-        self.total.begin(rows.width());
+        self.total.begin(rows.positions());
         let mut first_failure = None;
         let mut has_read = false;
         let mut instances_left = MAX_INSTANCES;
@@ -159,12 +157,14 @@ impl Provider for PublishedSet {
         &self.info
     }
 
-    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at().ticks;
-        self.catalog.look(at);
+    fn prepare(&mut self, rows: &Rows, until: Instant) {
+        self.catalog.look(until);
         self.follow();
         self.bury_dead();
-        self.ask(if rows.width() == 0 { Kind::EnumInstances } else { Kind::CollectStart }, at);
+        self.ask(if rows.width() == 0 { Kind::EnumInstances } else { Kind::CollectStart }, until);
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = self.read(rows);
         if rows.width() > 0 {
             self.say_end();

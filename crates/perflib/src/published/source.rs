@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tachograph_counters::{CounterType, Size};
 use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
-use tachograph_shm::{CellKind, CounterDescription, Description, Instance};
+use tachograph_shm::{CellKind, CellPlace, CounterDescription, Description, Instance};
 
 use super::describe::instance_type_of;
 use crate::registration::{CounterInfo, CounterSetInfo};
@@ -21,7 +21,7 @@ enum Second {
     Base,
     /// A cell of its own: a base, or the object's time.
     Cell {
-        place: usize,
+        cell: CellPlace,
         mask: u64,
     },
 }
@@ -30,25 +30,30 @@ enum Second {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps([i64; 3]);
 
+const NO_STAMP: u8 = 0;
+const TICKS: u8 = 1;
+const SYSTEM_TIME: u8 = 2;
+
 impl Stamps {
     pub(super) fn of(at: &Moments) -> Self {
         Self([0, at.ticks, at.system_time.0])
+    }
+
+    #[inline]
+    pub(super) fn get(&self, stamp: u8) -> i64 {
+        self.0.get(usize::from(stamp)).copied().unwrap_or_default()
     }
 }
 
 /// How the raw value of one counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
-    place: usize,
+    cell: CellPlace,
     mask: u64,
-    /// Which time stamp is the second number, where it is one.
-    stamp: u8,
-    /// Whether the value and a time stamp are all there is to it.
-    is_simple: bool,
     second: Second,
-    multiplier: Option<usize>,
+    multiplier: Option<CellPlace>,
     /// The cell of the frequency of the time, where value and time are both in units of it.
-    frequency: Option<usize>,
+    frequency: Option<CellPlace>,
     /// A value that is missing was never given, not missed.
     is_by_reference: bool,
     keeps_sums: bool,
@@ -69,11 +74,12 @@ impl Sources {
     pub(super) fn new(info: &CounterSetInfo, description: &Description) -> Self {
         let is_other_set = instance_type_of(description.instances) != info.instance_type;
         let places = Places::of(description);
+        let cells = CellPlace::of_all(description);
         let source = |counter: &CounterInfo| {
             let place = places.get(counter.id)?;
             let described = &description.counters[place];
             let is_it = !is_other_set && is_same(counter, described);
-            is_it.then(|| Source::new(described, place, description, &places))
+            is_it.then(|| Source::new(described, cells[place], description, &places, &cells))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
         let is_otherwise = by_position.contains(&None) || description.counters.len() != info.counters.len();
@@ -118,11 +124,17 @@ impl Places {
 }
 
 impl Source {
-    fn new(counter: &CounterDescription, place: usize, description: &Description, places: &Places) -> Self {
+    fn new(
+        counter: &CounterDescription,
+        cell: CellPlace,
+        description: &Description,
+        places: &Places,
+        cells: &[CellPlace],
+    ) -> Self {
         let counter_type = CounterType(counter.counter_type);
         let with_cell = |id: Option<u32>| {
             let place = places.get(id?)?;
-            (description.counters[place].cell != CellKind::None).then_some(place)
+            (description.counters[place].cell != CellKind::None).then_some(cells[place])
         };
         let mask_of = |id: Option<u32>| {
             let base = id.and_then(|id| places.get(id));
@@ -134,12 +146,12 @@ impl Source {
             (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => {
                 match (counter.cell.has_base(), with_cell(counter.base_id)) {
                     (true, _) => Second::Base,
-                    (false, Some(place)) => Second::Cell { place, mask: mask_of(counter.base_id) },
+                    (false, Some(cell)) => Second::Cell { cell, mask: mask_of(counter.base_id) },
                     (false, None) => Second::Nothing,
                 }
             }
             (formula, _) => match (counter_type.time_base(), time) {
-                (TimeBase::Object, Some(place)) => Second::Cell { place, mask: u64::MAX },
+                (TimeBase::Object, Some(cell)) => Second::Cell { cell, mask: u64::MAX },
                 (TimeBase::Tick, _) if formula != Some(Formula::Elapsed) => Second::Ticks,
                 _ => Second::SystemTime,
             },
@@ -148,18 +160,10 @@ impl Source {
         let has_frequency = counter_type.formula() == Some(Formula::Elapsed) && time.is_some();
         let multiplier = with_cell(counter.multiplier_id);
         let frequency = with_cell(counter.frequency_id).filter(|_| has_frequency);
-        let stamp = match second {
-            Second::Ticks => 1,
-            Second::SystemTime => 2,
-            _ => 0,
-        };
-        let is_base = matches!(second, Second::Base | Second::Cell { .. });
         Self {
-            place,
+            cell,
             // What is kept with its base has all its bits: it does not wrap where the type word says 32.
             mask: if counter.cell.has_base() { u64::MAX } else { mask(counter_type) },
-            stamp,
-            is_simple: !is_base && multiplier.is_none() && frequency.is_none(),
             second,
             multiplier,
             frequency,
@@ -169,9 +173,34 @@ impl Source {
         }
     }
 
-    /// Whether the second number is the moment of the collection, not the instance's.
-    pub(super) fn is_stamped(&self) -> bool {
-        matches!(self.second, Second::Nothing | Second::Ticks | Second::SystemTime)
+    /// Where its value is.
+    pub(super) fn cell(&self) -> CellPlace {
+        self.cell
+    }
+
+    /// The bits of its value.
+    pub(super) fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// Which of the [`Stamps`] the second number is, where it is the moment of the collection and not the instance's.
+    pub(super) fn stamp(&self) -> Option<u8> {
+        match self.second {
+            Second::Nothing => Some(NO_STAMP),
+            Second::Ticks => Some(TICKS),
+            Second::SystemTime => Some(SYSTEM_TIME),
+            Second::Base | Second::Cell { .. } => None,
+        }
+    }
+
+    /// Whether the second number is the base that is kept with the value.
+    pub(super) fn is_with_base(&self) -> bool {
+        self.second == Second::Base
+    }
+
+    /// Whether it has a multiplier, or a time of another frequency.
+    pub(super) fn has_companions(&self) -> bool {
+        self.multiplier.is_some() || self.frequency.is_some()
     }
 
     /// Whether its values have more bits than the type word says.
@@ -189,38 +218,19 @@ impl Source {
         self.is_difference && matches!(self.second, Second::Cell { .. })
     }
 
-    /// Reads the raw value of the counter now.
-    #[inline(always)]
-    pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps, raw: &mut RawValue) {
-        // Nearly all counters are of this kind. Each number goes right to where it is kept.
-        if self.is_simple
-            && let Some(reading) = instance.value(self.place)
-        {
-            raw.first = (reading.value & self.mask) as i64;
-            raw.second = stamps.0[usize::from(self.stamp)];
-            raw.status = Status::VALID_DATA;
-            return;
-        }
-        *raw = self.read_with_others(instance, stamps);
-    }
-
-    /// The raw value of a counter that is missing, or has a base, a clock of its own or a multiplier.
-    #[inline(never)]
-    fn read_with_others(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
-        let Some(reading) = instance.value(self.place) else { return self.missing() };
-        let second = match self.second {
-            Second::Nothing | Second::Ticks | Second::SystemTime => stamps.0[usize::from(self.stamp)],
-            Second::Base => reading.base.unwrap_or_default() as i64,
-            Second::Cell { place, mask } => match instance.value(place) {
+    /// The raw value of the counter now.
+    pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
+        let Some(reading) = instance.value_at(&self.cell) else { return self.missing() };
+        let second = match (self.stamp(), self.second) {
+            (Some(stamp), _) => stamps.get(stamp),
+            (None, Second::Cell { cell, mask }) => match instance.value_at(&cell) {
                 Some(base) => (base.value & mask) as i64,
                 None => return self.missing(),
             },
+            _ => reading.base.unwrap_or_default() as i64,
         };
         let raw = RawValue::new((reading.value & self.mask) as i64, second);
-        if self.multiplier.is_none() && self.frequency.is_none() {
-            return raw;
-        }
-        self.with_companions(instance, raw)
+        if self.has_companions() { self.with_companions(instance, raw) } else { raw }
     }
 
     #[cold]
@@ -229,14 +239,14 @@ impl Source {
     }
 
     fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
-        let value = |place| instance.value(place).map(|reading| reading.value);
-        if let Some(place) = self.multiplier {
-            let Some(multiplier) = value(place) else { return self.missing() };
+        let value = |cell: CellPlace| instance.value_at(&cell).map(|reading| reading.value);
+        if let Some(cell) = self.multiplier {
+            let Some(multiplier) = value(cell) else { return self.missing() };
             raw.multi_count = multiplier as u32;
         }
-        if let Some(place) = self.frequency {
+        if let Some(cell) = self.frequency {
             // The set's clock has another frequency: its times are told in units of ours.
-            let Some(frequency) = value(place).filter(|&frequency| frequency > 0) else {
+            let Some(frequency) = value(cell).filter(|&frequency| frequency > 0) else {
                 return self.missing();
             };
             let scale = |ticks: i64| {

@@ -18,6 +18,8 @@ pub(super) const TOTAL: &str = "_Total";
 #[derive(Debug)]
 pub(super) struct Total {
     functions: Functions,
+    /// By column: the place of its counter in the registration.
+    positions: Vec<usize>,
     /// By column.
     columns: Vec<Aggregated>,
     /// As they were before a file, to go back to.
@@ -34,6 +36,7 @@ impl Total {
     pub(super) fn new(info: &CounterSetInfo) -> Self {
         Self {
             functions: Functions::new(info),
+            positions: Vec::new(),
             columns: Vec::new(),
             before: Vec::new(),
             instances_before: 0,
@@ -43,9 +46,10 @@ impl Total {
         }
     }
 
-    pub(super) fn begin(&mut self, width: usize) {
+    pub(super) fn begin(&mut self, positions: &[usize]) {
+        positions.clone_into(&mut self.positions);
         self.columns.clear();
-        self.columns.resize(width, Aggregated::default());
+        self.columns.resize(positions.len(), Aggregated::default());
         self.instances = 0;
     }
 
@@ -76,13 +80,12 @@ impl Total {
     /// Takes the values of what instances that ended have left.
     pub(super) fn take(
         &mut self,
-        positions: &[usize],
         sources: &Sources,
         value: impl Fn(&Source) -> RawValue,
         history: Option<u64>,
     ) {
         self.instances += 1;
-        for (column, &position) in self.columns.iter_mut().zip(positions) {
+        for (column, &position) in self.columns.iter_mut().zip(&self.positions) {
             if let Some(source) = sources.get(position) {
                 self.functions.take(column, position, source, value(source), history);
             }
@@ -90,17 +93,11 @@ impl Total {
     }
 
     /// Takes the values of an instance, by column.
-    pub(super) fn take_row(
-        &mut self,
-        positions: &[usize],
-        sources: &Sources,
-        mut next: impl FnMut(&usize) -> RawValue,
-    ) {
+    pub(super) fn take_row(&mut self, sources: &Sources, values: &[RawValue]) {
         self.instances += 1;
-        for (column, position) in self.columns.iter_mut().zip(positions) {
-            let raw = next(position);
-            if let Some(source) = sources.get(*position) {
-                self.functions.take(column, *position, source, raw, None);
+        for ((column, &position), raw) in self.columns.iter_mut().zip(&self.positions).zip(values) {
+            if let Some(source) = sources.get(position) {
+                self.functions.take(column, position, source, *raw, None);
             }
         }
     }
@@ -115,11 +112,9 @@ impl Total {
             let name = if instance_type == InstanceType::MultipleAggregate { TOTAL } else { "" };
             self.key = Arc::new(InstanceKey::new(name, 0, identity));
         }
-        let mut columns = self.columns.iter();
-        let functions = &self.functions;
-        rows.push_with(&self.key, |position, raw| {
-            if let Some(column) = columns.next() {
-                *raw = functions.value(column, position);
+        rows.push_with(&self.key, |values| {
+            for ((column, &position), value) in self.columns.iter().zip(&self.positions).zip(values) {
+                *value = self.functions.value(column, position);
             }
         });
     }

@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use tachograph_perflib::ErrorCode;
+use tachograph_perflib::{Clock, ErrorCode};
 use tachograph_shm::control::{Kind, Request};
 use tachograph_shm::{Description, Guid, InstanceKind, Options, SetFile, Slot};
 
@@ -167,6 +167,35 @@ fn sets_wait_together() {
     assert!(took >= Duration::from_millis(900) && took < Duration::from_millis(1_900), "{took:?}");
     let outcomes: Vec<_> = consumer.query.sets().iter().map(|set| set.outcome().is_ok()).collect();
     assert_eq!(outcomes, [false, false, false, true]);
+}
+
+/// What a provider makes when it is asked is not newer than the time stamp that it gets.
+#[test]
+fn the_moment_comes_after_the_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = Clock::of_this_machine();
+    let answered = Arc::new(AtomicI64::new(0));
+    let _sets = [1, 2].map(|number| {
+        let mut description = shop(InstanceKind::Multiple);
+        description.name = format!("Shop {number}");
+        description.set = Guid::from_u128(number);
+        let (clock, answered) = (clock.clone(), Arc::clone(&answered));
+        let answer = move |request: &Request| {
+            if request.kind == Kind::CollectStart {
+                answered.store(clock.now().ticks, Ordering::SeqCst);
+            }
+            Some(0)
+        };
+        provider_of(folder.path(), description, "a", Box::new(answer))
+    });
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop 1(*)\*", r"\Shop 2(*)\*"]);
+    for _ in 0..10 {
+        let before = answered.load(Ordering::SeqCst);
+        let at = consumer.query.collect().ticks;
+        let last = answered.load(Ordering::SeqCst);
+        assert!(before < last && last <= at, "answered at {last}, after {before}; the moment is {at}");
+        assert!(consumer.query.sets().iter().all(|set| set.rows().at().ticks == at));
+    }
 }
 
 /// What a provider counted while it failed is no growth of the total.

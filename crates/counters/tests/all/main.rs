@@ -1,0 +1,8 @@
+//! The model and its maths.
+
+mod laws;
+mod paths;
+mod runs;
+mod statistics;
+mod times;
+mod vectors;

@@ -1,0 +1,160 @@
+//! Going on with what crashes left, and crashes of what goes on. All places are tried where TACHO_LONG is set.
+
+use crate::made;
+
+use made::appended::{FREQUENCY, append, shown, utc_samples};
+use made::recorder::{Recorder, place};
+use made::rewritten::{options_with, write};
+use made::shown::{Shown, read, try_read};
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+use tachograph_logs::LogWriter;
+use tachograph_logs::blg::BlgWriter;
+
+/// Runs a test with every place where TACHO_LONG is set, which takes minutes without optimisation; else not at all.
+fn if_long(test: impl Fn(&dyn Fn(usize) -> bool)) {
+    if std::env::var_os("TACHO_LONG").is_some() {
+        test(&|_| true);
+    }
+}
+
+/// Every place of a buffer's header, and often enough elsewhere to meet every field.
+fn is_usual(at: usize) -> bool {
+    at % 1024 <= 72 || at % 11 == 4
+}
+
+#[test]
+fn killed_after_a_byte() {
+    killed(&|byte| byte % 13 == 4 || byte < 16);
+}
+
+#[test]
+fn long_killed_after_every_byte() {
+    if_long(killed);
+}
+
+fn killed(is_tried: &dyn Fn(usize) -> bool) {
+    let samples = utc_samples(16);
+    let base = write(&samples[..6], options_with(1024));
+    let recorder = Recorder::over(&base);
+    let mut flushed = Vec::new();
+    let mut writer = BlgWriter::append(recorder.clone(), FREQUENCY).expect("a log");
+    for sample in &samples[6..] {
+        writer.write(sample).expect("written");
+        writer.flush().expect("flushed");
+        flushed.push(recorder.writes().len());
+    }
+    writer.finish().expect("finished");
+    let expected = shown(&samples);
+    let mut file = base;
+    for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
+        let safe = 6 + flushed.iter().filter(|&&writes| writes <= number).count();
+        for (offset, byte) in bytes.iter().enumerate() {
+            place(&mut file, at + offset as u64, &[*byte]);
+            if !is_tried(offset) {
+                continue;
+            }
+            let shown = read(&file).samples;
+            assert!(shown.len() >= safe, "write {number}, byte {offset}: {} of {safe}", shown.len());
+            assert!(expected.starts_with(&shown), "write {number}, byte {offset}");
+        }
+    }
+    assert_eq!(read(&file), Shown { samples: expected, problems: Vec::new() });
+}
+
+/// Asserts that two samples can be appended to what a crash left, and that all that was readable still is.
+#[track_caller]
+fn goes_on(file: &[u8], new: &[Sample], place: &str) {
+    let Ok(before) = try_read(file) else { return };
+    let appended = append(file, new).unwrap_or_else(|error| panic!("{place}: {error}"));
+    let after = read(&appended);
+    assert_eq!(after.samples, [before.samples.clone(), shown(new)].concat(), "{place}");
+    assert!(after.problems.len() <= before.problems.len(), "{place}: {before:?} {after:?}");
+    // And once more.
+    let mut later = new.to_vec();
+    for sample in &mut later {
+        sample.at.utc = sample.at.utc.saturating_add(1000 * FileTime::PER_SECOND);
+    }
+    let again = read(&append(&appended, &later).unwrap_or_else(|error| panic!("{place}: {error}")));
+    assert_eq!(again.samples, [after.samples, shown(&later)].concat(), "{place}");
+    assert!(again.problems.len() <= after.problems.len(), "{place}");
+}
+
+#[test]
+fn whatever_a_killed_recorder_leaves() {
+    left_by_a_killed_recorder(&|cut| cut <= 72 || cut % 24 == 4);
+}
+
+#[test]
+fn long_whatever_a_killed_recorder_leaves() {
+    if_long(left_by_a_killed_recorder);
+}
+
+fn left_by_a_killed_recorder(is_tried: &dyn Fn(usize) -> bool) {
+    let samples = utc_samples(9);
+    let recorder = Recorder::default();
+    let mut writer = BlgWriter::new(recorder.clone(), options_with(1024)).expect("options");
+    for sample in &samples[..7] {
+        writer.write(sample).expect("written");
+        writer.flush().expect("flushed");
+    }
+    writer.finish().expect("finished");
+    let mut file = Vec::new();
+    for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
+        for cut in (1..bytes.len()).filter(|&cut| is_tried(cut)).chain([bytes.len()]) {
+            let mut file = file.clone();
+            place(&mut file, *at, &bytes[..cut]);
+            goes_on(&file, &samples[7..], &format!("write {number}, byte {cut}"));
+        }
+        place(&mut file, *at, bytes);
+    }
+}
+
+#[test]
+fn a_file_cut_in_places() {
+    cut_anywhere(&is_usual);
+}
+
+#[test]
+fn long_a_file_cut_anywhere() {
+    if_long(cut_anywhere);
+}
+
+fn cut_anywhere(is_tried: &dyn Fn(usize) -> bool) {
+    let samples = utc_samples(9);
+    let file = write(&samples[..7], options_with(1024));
+    for length in (0..file.len()).filter(|&length| is_tried(length)) {
+        goes_on(&file[..length], &samples[7..], &format!("cut at {length}"));
+    }
+}
+
+#[test]
+fn bits_flipped() {
+    flipped(&|bit| is_usual(bit / 8) && (bit / 8 % 1024 <= 72 || bit % 3 == 0));
+}
+
+#[test]
+fn long_every_bit_flipped() {
+    if_long(flipped);
+}
+
+fn flipped(is_tried: &dyn Fn(usize) -> bool) {
+    let samples = utc_samples(5);
+    let mut file = write(&samples[..3], options_with(1024));
+    let new = shown(&samples[3..]);
+    for at in 0..file.len() {
+        for bit in (0..8).filter(|bit| is_tried(8 * at + bit)) {
+            file[at] ^= 1 << bit;
+            match append(&file, &samples[3..]) {
+                Ok(appended) => {
+                    let before = read(&file).samples;
+                    let after = read(&appended).samples;
+                    assert_eq!(after[..before.len()], before, "byte {at:#x}, bit {bit}");
+                    assert!(after.len() == before.len() + 2 || at < 1024, "byte {at:#x}, bit {bit}: {new:?}");
+                }
+                Err(error) => assert!(error.is_corrupt() || error.is_unsupported(), "byte {at:#x}: {error}"),
+            }
+            file[at] ^= 1 << bit;
+        }
+    }
+}

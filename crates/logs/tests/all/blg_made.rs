@@ -1,0 +1,469 @@
+//! Logs of every shape that Windows writes, or could: each yields exactly its samples, and problems where it has some.
+
+use crate::made;
+
+use std::io::Cursor;
+
+use made::shown::{check, read, show};
+use made::{COUNTER_LIST, Entry, Event, Made, SAMPLE, local, multi, multi_with, single, single_with};
+use tachograph_counters::sample::Sample;
+use tachograph_logs::LogReader;
+use tachograph_logs::blg::BlgReader;
+
+/// One counter without instances, one with.
+fn two_singles() -> [Entry; 2] {
+    [Entry::single("System", None, "Calls"), Entry::single("Disk", Some("0 C:"), "Reads")]
+}
+
+const TWO_SAMPLES: [&str; 2] =
+    [r"0: System\Calls=1/10; Disk(0 C:)\Reads=2/10", r"1: System\Calls=3/20; Disk(0 C:)\Reads=4/20"];
+
+fn with_two_samples(mut made: Made) -> Made {
+    made.sample(0, &[single(0, 1, 10), single(0, 2, 10)]);
+    made.sample(1, &[single(1, 3, 20), single(1, 4, 20)]);
+    made
+}
+
+#[test]
+fn singles_in_every_layout_of_the_list() {
+    for buffer_bytes in [1024, 1536, 0x10000, 0x20000] {
+        for wide in [true, false] {
+            for head_bytes in [0x34, 0x38, 0x3C] {
+                let made = Made::new(buffer_bytes);
+                let mut made = if wide { made } else { made.narrow() };
+                made.list(&two_singles().map(|entry| Entry { head_bytes, ..entry }));
+                check(&with_two_samples(made).file(), &TWO_SAMPLES, &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_header_says_zone_and_start() {
+    for wide in [true, false] {
+        let made = Made::new(1024);
+        let mut made = if wide { made } else { made.narrow() };
+        made.list(&two_singles());
+        let reader = BlgReader::new(Cursor::new(with_two_samples(made).file())).expect("a log");
+        assert_eq!(reader.header().file_name, "made.blg");
+        assert_eq!(reader.header().logger_name, "84c9b5fa-8231-45ce-87a3-3814569c135f");
+        let facts = reader.facts();
+        assert_eq!(facts.boot_time.map(|time| time.0), Some(local(-3600)));
+        assert_eq!(facts.zone.bias_minutes, 480);
+        assert_eq!(facts.zone.standard_name, "@tzres.dll,-212");
+        assert!(facts.zone.has_daylight_time());
+    }
+}
+
+#[test]
+fn what_the_list_says_of_a_counter() {
+    let mut made = Made::new(1024);
+    made.list(&[Entry {
+        counter_type: 0x4002_0500,
+        time_base: 1234,
+        scale: -2,
+        parent: Some("shell"),
+        index: 3,
+        machine: Some(r"\\OTHER"),
+        ..Entry::single("Thread", Some("0"), "Switches")
+    }]);
+    made.sample(0, &[single(0, 1, 2)]);
+    let mut reader = BlgReader::new(Cursor::new(made.file())).expect("a log");
+    let mut sample = Sample::default();
+    assert!(reader.next(&mut sample).expect("readable"));
+    let group = &sample.groups[0];
+    let counter = &group.set.counters[0];
+    assert_eq!((counter.counter_type.0, counter.time_base, counter.default_scale), (0x4002_0500, 1234, -2));
+    assert_eq!(group.set.path(&group.instances[0], counter), r"\\OTHER\Thread(shell/0#3)\Switches");
+    assert_eq!(group.instances[0].parent(), Some("shell"));
+}
+
+#[test]
+fn multis_whose_instances_come_and_go() {
+    let mut made = Made::new(1024);
+    made.list(&[Entry::multi("Processor", "Time"), Entry::single("System", None, "Calls")]);
+    made.sample(0, &[multi(0, &[("0", 1, 2), ("_Total", 3, 4)]), single(0, 9, 9)]);
+    made.sample(1, &[multi(1, &[("0", 5, 6), ("1", 7, 8), ("_Total", 9, 10)]), single(1, 9, 9)]);
+    made.sample(2, &[multi(2, &[]), single(2, 9, 9)]);
+    made.sample(3, &[multi(3, &[("_Total", 11, 12)]), single(3, 9, 9)]);
+    check(
+        &made.file(),
+        &[
+            r"0: Processor(0)\Time=1/2, Processor(_Total)\Time=3/4; System\Calls=9/9",
+            r"1: Processor(0)\Time=5/6, Processor(1)\Time=7/8, Processor(_Total)\Time=9/10; System\Calls=9/9",
+            r"2: Processor without rows; System\Calls=9/9",
+            r"3: Processor(_Total)\Time=11/12; System\Calls=9/9",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn error_statuses_and_times_of_their_own() {
+    let mut made = Made::new(1024);
+    made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
+    made.sample(0, &[single_with(0x8000_07D0, 0, 0, 0), multi(0, &[("a", 1, 2)])]);
+    // This machine was read 50 s before the sample's time.
+    made.sample(1, &[single(-49, 1, 2), multi_with(0xC000_0BBA, 1, &[("a", 1, 2)])]);
+    let file = made.file();
+    check(
+        &file,
+        &[
+            r"0: System\Calls=0/0 PDH_CSTATUS_NO_MACHINE; Disk(a)\Reads=1/2",
+            r"1: System\Calls=1/2; Disk(a)\Reads=1/2 PDH_CSTATUS_INVALID_DATA",
+        ],
+        &[],
+    );
+    let mut reader = BlgReader::new(Cursor::new(file)).expect("a log");
+    let mut sample = Sample::default();
+    while reader.next(&mut sample).expect("readable") {}
+    assert_eq!(sample.groups[0].read_at.0, local(-49));
+}
+
+#[test]
+fn several_machines() {
+    let mut made = Made::new(1024);
+    let entries = [r"\\A", r"\\B"]
+        .map(|machine| Entry { machine: Some(machine), ..Entry::single("System", None, "Calls") });
+    made.list(&entries);
+    made.sample(0, &[single(0, 1, 10), single(0, 2, 10)]);
+    let mut reader = BlgReader::new(Cursor::new(made.file())).expect("a log");
+    let mut sample = Sample::default();
+    assert!(reader.next(&mut sample).expect("readable"));
+    assert_eq!(sample.groups.iter().map(|group| &*group.set.machine).collect::<Vec<_>>(), ["A", "B"]);
+}
+
+#[test]
+fn parents_in_multi_records() {
+    let mut made = Made::new(1024);
+    made.list(&[Entry::multi("Thread", "Time"), Entry::multi("Disk", "Reads")]);
+    made.sample(0, &[multi(0, &[("a/0", 1, 2), ("a/0", 3, 4)]), multi(0, &[("sd/a", 5, 6)])]);
+    let file = made.file();
+    check(&file, &[r"0: Thread(a/0)\Time=1/2, Thread(a/0#1)\Time=3/4; Disk(sd/a)\Reads=5/6"], &[]);
+    let mut reader = BlgReader::new(Cursor::new(file)).expect("a log");
+    let mut sample = Sample::default();
+    assert!(reader.next(&mut sample).expect("readable"));
+    let parents = [0, 1].map(|group| sample.groups[group].instances[0].parent().map(str::to_owned));
+    assert_eq!(parents, [Some("a".to_owned()), None]);
+}
+
+#[test]
+fn a_circular_log_is_read_in_order_of_time() {
+    let mut made = Made::new(1024);
+    made.log_file_mode = 2;
+    for second in [6, 7] {
+        made.sample(second, &[single(second, second, 0), single(second, 0, 0)]);
+    }
+    made.next_buffer();
+    for second in [2, 3] {
+        made.sample(second, &[single(second, second, 0), single(second, 0, 0)]);
+    }
+    made.next_buffer();
+    // The list is neither first in the file nor first in time.
+    made.list(&two_singles());
+    made.sample(4, &[single(4, 4, 0), single(4, 0, 0)]);
+    made.sequence = vec![12, 10, 11];
+    let expected: Vec<_> =
+        [2, 3, 4, 6, 7].iter().map(|n| format!(r"{n}: System\Calls={n}/0; Disk(0 C:)\Reads=0/0")).collect();
+    let expected: Vec<_> = expected.iter().map(String::as_str).collect();
+    let file = made.file();
+    check(&file, &expected, &[]);
+    // Cut within the header of the last buffer in the file: that buffer is lost, which is told.
+    let shown = made::shown::try_read(&file[..3 * 1024 + 40]);
+    assert!(shown.is_err_and(|error| error.is_corrupt()), "the only counter list is gone");
+    let mut again = made.clone();
+    again.buffers.swap(0, 2);
+    again.sequence.swap(0, 2);
+    let shown = read(&again.file()[..3 * 1024 + 40]);
+    assert_eq!(shown.samples, expected[..3]);
+    assert_eq!(
+        shown.problems,
+        ["offset 0xc00: the file ends within a buffer's header (found 40, expected 72 bytes)"]
+    );
+}
+
+#[test]
+fn an_appended_list_holds_from_there_on() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let mut made = with_two_samples(made);
+    made.next_buffer();
+    made.list(&[Entry::single("Memory", None, "Pages")]);
+    made.sample(2, &[single(2, 5, 6)]);
+    made.list(&[Entry::single("Memory", None, "Pages")]);
+    made.sample(3, &[single(3, 7, 8)]);
+    let file = made.file();
+    check(&file, &[TWO_SAMPLES[0], TWO_SAMPLES[1], r"2: Memory\Pages=5/6", r"3: Memory\Pages=7/8"], &[]);
+    let mut reader = BlgReader::new(Cursor::new(file)).expect("a log");
+    let mut sample = Sample::default();
+    let mut logs = Vec::new();
+    while reader.next(&mut sample).expect("readable") {
+        logs.push(sample.log);
+    }
+    assert_eq!(logs, [0, 0, 1, 1], "the same list again begins nothing");
+}
+
+#[test]
+fn empty_samples() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let at = made.sample(0, &[]) + 0x48;
+    let mut made = with_two_samples(made);
+    // A payload of nothing.
+    let empty = made.place(&Event::new(SAMPLE, local(2), Vec::new())) + 0x48;
+    check(
+        &made.file(),
+        &TWO_SAMPLES,
+        &[
+            &format!(
+                "offset {:#x}: a sample has fewer records than the counter list; left out (found 0, expected at least 8 bytes)",
+                at + 8
+            ),
+            &format!("offset {empty:#x}: a sample is cut off; left out (found 0, expected at least 8 bytes)"),
+        ],
+    );
+}
+
+#[test]
+fn records_of_a_wrong_kind_or_too_many() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let wrong = made.sample(0, &[multi(0, &[("a", 1, 2)]), single(0, 2, 10)]) + 0x48 + 8;
+    let unknown = made.sample(1, &[made::record(7, &[0; 40]), single(1, 2, 10)]) + 0x48 + 8;
+    let more = made.sample(2, &[single(2, 1, 10), single(2, 2, 10), single(2, 3, 10)]) + 0x48 + 8 + 96;
+    let shown = read(&made.file());
+    let first = shown.samples.iter().map(|line| line.split("; ").next().unwrap_or_default());
+    assert!(first.take(2).all(|group| group.contains("PDH_CSTATUS_INVALID_DATA")), "{:?}", shown.samples);
+    assert!(
+        shown.samples.iter().all(|line| line.contains(r"; Disk(0 C:)\Reads=2/10")),
+        "{:?}",
+        shown.samples
+    );
+    assert_eq!(
+        shown.problems,
+        [
+            format!(
+                "offset {:#x}: a record of another kind than its counter-list entry; left out (found 2, expected 1)",
+                wrong + 3
+            ),
+            format!(
+                "offset {:#x}: a record of another kind than its counter-list entry; left out (found 7, expected 1)",
+                unknown + 3
+            ),
+            format!("offset {more:#x}: bytes after the last record of a sample (found 48, expected 0 bytes)"),
+        ]
+    );
+}
+
+#[test]
+fn unknown_events_and_events_of_other_classes() {
+    let mut made = Made::new(1024);
+    let mut other = Event::new(SAMPLE, local(0), vec![1; 20]);
+    other.class = [9; 16];
+    made.place(&other);
+    let unknown = made.place(&Event::new(0x21, local(0), vec![1; 20])) + 0x48;
+    made.list(&two_singles());
+    made.place(&other);
+    let made = with_two_samples(made);
+    check(
+        &made.file(),
+        &TWO_SAMPLES,
+        &[&format!(
+            "offset {unknown:#x}: an event of unknown type; left out (found 0x21, expected 0x20, 0x22, 0x23 or 0x24)"
+        )],
+    );
+    // An event trace of something else is no performance log.
+    let mut trace = Made::new(1024);
+    trace.place(&other);
+    let error = made::shown::try_read(&trace.file()).expect_err("no log");
+    assert!(error.is_corrupt());
+    assert_eq!(
+        error.to_string(),
+        "an event trace without performance counters: no counter list and no samples in it"
+    );
+}
+
+#[test]
+fn buffers_of_zeros_at_the_end() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let mut file = with_two_samples(made).file();
+    let end = file.len();
+    file.resize(end + 1024 + 100, 0);
+    check(
+        &file,
+        &TWO_SAMPLES,
+        &[
+            &format!("offset {end:#x}: a buffer of zeros: it was never written"),
+            &format!("offset {:#x}: a buffer of zeros: it was never written", end + 1024),
+        ],
+    );
+}
+
+#[test]
+fn a_truncated_file_keeps_its_whole_samples() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let first = made.sample(0, &[single(0, 1, 10), single(0, 2, 10)]);
+    let second = made.sample(1, &[single(1, 3, 20), single(1, 4, 20)]);
+    let (size, fill) = (second - first, second + second - first - 1024);
+    let file = made.file();
+    check(
+        &file[..second + 80],
+        &TWO_SAMPLES[..1],
+        &[
+            &format!(
+                "offset {:#x}: the file ends within a buffer (found {}, expected {fill} bytes of it)",
+                second + 80,
+                second + 80 - 1024
+            ),
+            &format!(
+                "offset {second:#x}: an event's size is wrong; the event is left out (found {size}, expected 72 to 80)"
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_sample_before_a_window() {
+    let mut made = Made::new(1024);
+    made.list(&two_singles());
+    let mut event = Event::new(SAMPLE, local(0), made::sample(&[single(0, 1, 10), single(0, 2, 10)]));
+    event.context = 0x424C_0001;
+    made.place(&event);
+    // In 32-bit logs that field is a time.
+    event.header_type = 0x0A;
+    made.place(&event);
+    let baseline = TWO_SAMPLES[0].replace("0:", "0 baseline:");
+    check(&made.file(), &[&baseline, TWO_SAMPLES[0]], &[]);
+}
+
+#[test]
+fn the_hour_that_comes_twice() {
+    // 2013-11-03 01:00 local, 257 days after 2013-02-19; daylight time ends at 02:00.
+    let one_o_clock = 257 * 86_400 - (18 * 60 + 50) * 60 + 3600;
+    let mut made = Made::new(1024);
+    made.list(&[Entry::single("System", None, "Calls")]);
+    for second in [0, 1800, 3599, 0, 1800, 3600] {
+        made.sample(one_o_clock + second, &[single(0, 1, 10)]);
+    }
+    let mut reader = BlgReader::new(Cursor::new(made.file())).expect("a log");
+    let mut sample = Sample::default();
+    let mut times = Vec::new();
+    while reader.next(&mut sample).expect("readable") {
+        times.push(sample.at.rfc3339());
+    }
+    assert_eq!(
+        times,
+        [
+            "2013-11-03T01:00:00.000-07:00",
+            "2013-11-03T01:30:00.000-07:00",
+            "2013-11-03T01:59:59.000-07:00",
+            "2013-11-03T01:00:00.000-08:00",
+            "2013-11-03T01:30:00.000-08:00",
+            "2013-11-03T02:00:00.000-08:00",
+        ]
+    );
+    assert_eq!(show(&sample).rsplit_once(": ").map(|(_, values)| values), Some(r"System\Calls=1/10"));
+}
+
+/// 01:30 of the hour that comes twice, as seconds of a made log.
+const TWICE: i64 = 257 * 86_400 - (18 * 60 + 50) * 60 + 5400;
+
+#[test]
+fn the_hour_that_comes_twice_where_values_tell_utc() {
+    use made::block::{Block, Counter, Object};
+    let timer = |entry: Entry| Entry { counter_type: 0x2051_0500, time_base: 10_000_000, ..entry };
+    let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
+    let kinds = [
+        timer(Entry::single("Processor", Some("0"), "Time")),
+        timer(Entry::multi("Processor", "Time")),
+        Entry::block("System"),
+        // Neither a precision timer's second value nor a tick is a time.
+        Entry { counter_type: 0x2057_0500, ..Entry::single("Processor", Some("0"), "Time") },
+        Entry::single("Processor", Some("0"), "Time"),
+    ];
+    for (number, entry) in kinds.into_iter().enumerate() {
+        // Minutes that the values' clock is off; the bias that its time gives, where it gives one.
+        for (bias, off, told) in
+            [(480, 0, "-08"), (420, 0, "-07"), (480, 9, "-08"), (420, -9, "-07"), (480, 11, "-07")]
+        {
+            let utc = local(TWICE + (bias + off) * 60);
+            let record = match number {
+                1 => multi(TWICE, &[("0", 1, utc)]),
+                2 => {
+                    let mut record = Block::new(TWICE, &[Object::alone(2, &[count], &[1])]).record();
+                    made::put(&mut record, 8 + 0x48, &utc.to_le_bytes());
+                    record
+                }
+                _ => single(TWICE, 1, utc),
+            };
+            let mut made = Made::new(1024);
+            made.list(std::slice::from_ref(&entry));
+            made.sample(TWICE, &[record]);
+            let samples = made::rewritten::samples_of(&made.file());
+            let told = if number < 3 { told } else { "-07" };
+            assert_eq!(
+                samples[0].at.rfc3339(),
+                format!("2013-11-03T01:30:00.000{told}:00"),
+                "entry {number}, bias {bias}, off by {off} minutes"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_log_that_was_only_begun() {
+    let text = |made: &Made| made::shown::try_read(&made.file()).expect_err("no counters").to_string();
+    let mut made = Made::new(1024);
+    assert_eq!(text(&made), "no counter list yet: the log was only begun");
+    made.buffers.clear();
+    assert_eq!(text(&made), "no counter list yet: the log was only begun");
+}
+
+#[test]
+fn a_list_of_too_many_entries() {
+    const MOST: usize = 1 << 18;
+    let entry = Entry { machine: None, object: None, counter: None, ..Entry::single("", None, "") }.bytes();
+    let list = |count: usize| [&made::list(&[])[..], &entry.repeat(count)].concat();
+    for (count, is_too_many) in [(MOST, false), (MOST + 2, true)] {
+        let mut made = Made::new(0x10000);
+        let at = made.event(COUNTER_LIST, 0, &list(count));
+        made.sample(0, &vec![single(0, 1, 1); count]);
+        let mut reader = BlgReader::new(Cursor::new(made.file())).expect("a log");
+        let mut sample = Sample::default();
+        assert!(reader.next(&mut sample).expect("readable"));
+        assert_eq!(sample.groups.len(), MOST);
+        let problems: Vec<_> = reader.problems().list().iter().map(ToString::to_string).collect();
+        assert_eq!(problems.len(), usize::from(is_too_many), "{problems:?}");
+        if let Some(problem) = problems.first() {
+            assert!(at > 0 && problem.ends_with(&format!(
+                "the counter list has more entries than the 262144 that a log may have; left out (found {} bytes more, expected nothing)",
+                2 * entry.len()
+            )), "{problem}");
+        }
+    }
+}
+
+#[test]
+fn parts_over_the_borders_of_buffers() {
+    let items: Vec<_> = (0..200).map(|number| (format!("i{number}"), number, 1)).collect();
+    let items: Vec<_> = items.iter().map(|(name, a, b)| (name.as_str(), *a, *b)).collect();
+    let mut whole = Made::new(0x10000);
+    whole.list(&[Entry::multi("Set", "Counter")]);
+    whole.sample(0, &[multi(0, &items)]);
+    whole.sample(1, &[multi(1, &items[1..])]);
+    let expected = read(&whole.file());
+    assert_eq!(expected.samples.len(), 2);
+    for part_bytes in [1, 7, 100, 501, 880] {
+        let mut cut = Made::new(1024);
+        for (kind, second, payload) in [
+            (COUNTER_LIST, 0, made::list(&[Entry::multi("Set", "Counter")])),
+            (SAMPLE, 0, made::sample(&[multi(0, &items)])),
+            (SAMPLE, 1, made::sample(&[multi(1, &items[1..])])),
+        ] {
+            cut.parts(kind, second, &payload, part_bytes);
+        }
+        assert_eq!(read(&cut.file()), expected, "parts of {part_bytes}");
+    }
+}

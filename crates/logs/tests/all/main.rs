@@ -1,0 +1,23 @@
+//! Reading and writing logs: made ones, real ones, damaged ones.
+
+mod blg_append;
+mod blg_append_crash;
+mod blg_circular;
+mod blg_corpus;
+mod blg_crash;
+mod blg_damage;
+mod blg_damage_blocks;
+mod blg_independent;
+mod blg_laws;
+mod blg_made;
+mod blg_made_blocks;
+#[path = "../../../../fuzz/checks.rs"]
+mod checks;
+mod give_up;
+mod made;
+mod seeds;
+mod text_append;
+mod text_damage;
+mod text_number;
+mod text_reader;
+mod text_writer;

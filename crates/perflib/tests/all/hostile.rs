@@ -1,0 +1,320 @@
+//! Blocks that are wrong: one case per rule of the reference's section 6, and then whatever bytes.
+
+use crate::blocks_vectors;
+use crate::checks;
+
+use blocks_vectors as vectors;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tachograph_perflib::ErrorCode;
+use tachograph_perflib::block::{
+    BlockError, DecodeOptions, Found, Rule, decode, decode_identifiers, decode_instances, decode_with,
+};
+
+use Change::{Cut, Put};
+
+/// A change of a block.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// To so many bytes.
+    Cut(usize),
+    /// Another 32-bit number at an offset.
+    Put(usize, u32),
+}
+
+#[track_caller]
+fn changed(block: &str, changes: &[Change]) -> Vec<u8> {
+    let mut bytes = vectors::bytes(block);
+    for &change in changes {
+        match change {
+            Cut(length) => bytes.truncate(length),
+            Put(at, number) => {
+                assert_ne!(bytes[at..at + 4], number.to_le_bytes(), "this changes nothing");
+                bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// Block, changes, the rule that is broken (`None`: accepted), offset of what is wrong, what is found there.
+type Case = (&'static str, &'static [Change], Option<Rule>, usize, i64);
+
+/// The reference's table 6.1, in its order.
+#[rustfmt::skip]
+const VECTORS: [Case; 40] = [
+    (vectors::E, &[Cut(47)], Some(Rule::D1), 0x00, 47),
+    (vectors::E, &[Cut(199)], Some(Rule::D3), 0x00, 200),
+    (vectors::E, &[Put(0x00, 0x2F)], Some(Rule::D2), 0x00, 47),
+    (vectors::E, &[Put(0x00, 0xD0)], Some(Rule::D3), 0x00, 208),
+    (vectors::E, &[Put(0x00, 0xC4)], Some(Rule::D4), 0x00, 196),
+    (vectors::E, &[Put(0x04, 0xFFFF_FFFF)], Some(Rule::D5), 0x04, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x04, 2)], Some(Rule::H1), 0xC8, 0),
+    (vectors::E, &[Put(0x04, 0)], Some(Rule::D7), 0x30, 152),
+    (vectors::E, &[Put(0x18, 0)], Some(Rule::D6), 0x18, 0),
+    (vectors::E, &[Put(0x38, 0x0F)], Some(Rule::H2), 0x38, 15),
+    (vectors::E, &[Put(0x38, 0xA0)], Some(Rule::H3), 0x38, 160),
+    (vectors::E, &[Put(0x38, 0x90)], Some(Rule::I3), 0x50, 120),
+    (vectors::E, &[Put(0x34, 3)], Some(Rule::H5), 0x34, 3),
+    (vectors::E, &[Put(0x34, 0)], Some(Rule::H6), 0x30, 0),
+    (vectors::E, &[Put(0x30, 5)], Some(Rule::H7), 0x30, 5),
+    (vectors::E, &[Put(0x40, 4)], Some(Rule::M2), 0x40, 4),
+    (vectors::E, &[Put(0x40, 0x90)], Some(Rule::M3), 0x40, 144),
+    (vectors::E, &[Put(0x44, 0x4000_0002)], Some(Rule::M5), 0x44, 0x4000_0002),
+    (vectors::E, &[Put(0x44, 3)], Some(Rule::M5), 0x44, 3),
+    (vectors::E, &[Put(0x44, 0)], Some(Rule::M6), 0x44, 0),
+    (vectors::E, &[Put(0x4C, 0)], Some(Rule::M8), 0x4C, 0),
+    (vectors::E, &[Put(0x4C, 0xFFFF_FFFF)], Some(Rule::M9), 0x4C, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x50, 0x80)], Some(Rule::I3), 0x50, 128),
+    (vectors::E, &[Put(0x50, 4)], Some(Rule::I2), 0x50, 4),
+    (vectors::E, &[Put(0x54, 3)], Some(Rule::I5), 0x54, 3),
+    (vectors::E, &[Put(0x54, 0xFFFF_FFFF)], Some(Rule::I5), 0x54, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x54, 1)], Some(Rule::I6), 0x88, 64),
+    (vectors::E, &[Put(0x58, 8)], Some(Rule::N2), 0x58, 8),
+    (vectors::E, &[Put(0x58, 0x12)], Some(Rule::N4), 0x58, 18),
+    (vectors::E, &[Put(0x58, 0x1000)], Some(Rule::N3), 0x58, 0x1000),
+    (vectors::E, &[Put(0x64, 0x0041_0030)], Some(Rule::N5), 0x60, 8),
+    (vectors::E, &[Put(0x60, 0xD800_D800)], None, 0, 0),
+    (vectors::E, &[Put(0x68, 9)], Some(Rule::C5), 0x68, 9),
+    (vectors::E, &[Put(0x68, 0)], Some(Rule::C5), 0x68, 0),
+    (vectors::E, &[Put(0x6C, 8)], Some(Rule::C2), 0x6C, 8),
+    (vectors::E, &[Put(0x6C, 0x12)], Some(Rule::C4), 0x6C, 18),
+    (vectors::E, &[Put(0x6C, 0xFFFF_FFF8)], Some(Rule::C3), 0x6C, 0xFFFF_FFF8),
+    (vectors::A, &[Put(0x30, 0)], Some(Rule::H6), 0x30, 0),
+    (vectors::B, &[Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
+    (vectors::C, &[Put(0x44, 2)], Some(Rule::H8), 0x78, 16),
+];
+
+/// Rules that the table has no case of.
+#[rustfmt::skip]
+const OTHERS: [Case; 14] = [
+    (vectors::B, &[Put(0x00, 0x40), Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
+    (vectors::E, &[Put(0x1C, 0x8000_0000)], Some(Rule::D6), 0x18, -9_223_372_036_852_145_175),
+    (vectors::E, &[Put(0x38, 0x94)], Some(Rule::H4), 0x38, 148),
+    (vectors::A, &[Put(0x30, 0x106A + 1), Put(0x00, 0x38)], Some(Rule::D5), 0x04, 1),
+    (vectors::B, &[Put(0x34, 0), Put(0x30, 9)], Some(Rule::H8), 0x40, 16),
+    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x10)], Some(Rule::M1), 0x40, 0),
+    (vectors::E, &[Put(0x40, 0x12)], Some(Rule::M4), 0x40, 18),
+    (vectors::E, &[Put(0x48, 0xFFFF_FFFF), Put(0x4C, 0xFFFF_FFFF)], Some(Rule::M9), 0x48, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x20)], Some(Rule::I1), 0x50, 0),
+    (vectors::E, &[Put(0x50, 0x74)], Some(Rule::I4), 0x50, 116),
+    // The first instance takes the bytes of the second.
+    (vectors::E, &[Put(0x58, 0x50)], Some(Rule::N1), 0xC8, 0),
+    (vectors::E, &[Put(0x58, 0x60)], Some(Rule::C1), 0xC8, 0),
+    // The instances taken for ids, one after the other.
+    (vectors::D, &[Put(0x34, 6)], Some(Rule::I1), 0x90, 0),
+    (vectors::E, &[Put(0x00, 0xC0), Put(0x38, 0x90), Put(0x50, 0x70)], Some(Rule::C3), 0xBC, 16),
+];
+
+#[track_caller]
+fn check(cases: &[Case]) {
+    for &(block, changes, rule, offset, found) in cases {
+        let bytes = changed(block, changes);
+        match (decode(&bytes), rule) {
+            (Ok(block), None) => assert!(!checks::owned(&block).is_empty()),
+            (Err(error), Some(rule)) => {
+                let expected = (rule, offset, Found::Number(found));
+                assert_eq!((error.rule, error.offset, error.found), expected, "{changes:x?}: {error}");
+                assert_eq!(error.code(), ErrorCode::INVALID_DATA);
+                assert!(error.to_string().starts_with(&format!("offset {offset:#x}: {rule}: ")));
+            }
+            (result, rule) => panic!("{changes:x?}: {result:?} instead of {rule:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_vectors_of_the_reference() {
+    check(&VECTORS);
+}
+
+#[test]
+fn rules_without_a_vector() {
+    check(&OTHERS);
+}
+
+#[test]
+fn lone_surrogates_are_replaced() {
+    let bytes = changed(vectors::E, &[Put(0x60, 0xD800_D800)]);
+    let checks::Owned::CounterSet(_, rows) = &checks::owned(&decode(&bytes).unwrap())[0] else { panic!() };
+    assert_eq!(rows[0].0, "\u{FFFD}\u{FFFD}0");
+}
+
+/// The bytes of one result of kind 6 with these ids and no instances, in a block.
+fn with_ids(ids: &[u32]) -> Vec<u8> {
+    let mut bytes = vectors::bytes(vectors::E)[..0x50].to_vec();
+    bytes.truncate(0x48);
+    bytes.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    let ids_end = bytes.len();
+    bytes.extend([8, 0, 0, 0, 0, 0, 0, 0]);
+    for (at, number) in
+        [(0x00, bytes.len()), (0x38, bytes.len() - 0x30), (0x40, ids_end - 0x40), (0x44, ids.len())]
+    {
+        bytes[at..at + 4].copy_from_slice(&(number as u32).to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn many_ids() {
+    let most: Vec<u32> = (0..65_536).collect();
+    decode(&with_ids(&most)).unwrap();
+    let falling: Vec<u32> = (0..65_536).rev().collect();
+    decode(&with_ids(&falling)).unwrap();
+    let error = decode(&with_ids(&(0..65_537).collect::<Vec<_>>())).unwrap_err();
+    assert_eq!((error.rule, error.found), (Rule::M7, Found::Number(65_537)));
+    let mut twice = falling;
+    twice[40_000] = twice[7];
+    let error = decode(&with_ids(&twice)).unwrap_err();
+    assert_eq!((error.rule, error.offset), (Rule::M8, 0x48 + 4 * 40_000));
+}
+
+/// Identifier rules: (change of F and G in a row, the rule for which all or one is refused).
+#[test]
+fn identifiers() {
+    let both = [vectors::F, vectors::G].concat();
+    let decode_all = |bytes: &[u8]| -> Result<Vec<Option<Rule>>, BlockError> {
+        Ok(decode_identifiers(bytes)?.map(|item| item.err().map(|error| error.rule)).collect())
+    };
+    #[rustfmt::skip]
+    let whole: [(&[Change], Rule); 6] = [
+        (&[Cut(48 + 39)], Rule::Q1),
+        (&[Put(0x14, 39)], Rule::Q2),
+        (&[Put(0x14, 0)], Rule::Q2),
+        (&[Put(0x14, 90)], Rule::Q3),
+        (&[Put(0x14, 44)], Rule::Q4),
+        (&[Put(0x14, 0xFFFF_FFF8)], Rule::Q3),
+    ];
+    for (changes, rule) in whole {
+        let error = decode_identifiers(&changed(&both, changes)).unwrap_err();
+        assert_eq!((error.rule, error.code()), (rule, ErrorCode::INVALID_PARAMETER), "{changes:x?}: {error}");
+    }
+    // One name without an end, and the other identifier is none the worse.
+    let bytes = changed(&both, &[Put(0x28, 0x002A_002A), Put(0x2C, 0x002A_002A)]);
+    assert_eq!(decode_all(&bytes).unwrap(), [Some(Rule::Q5), None]);
+    let mut long = vectors::bytes(vectors::F);
+    long.truncate(0x28);
+    long.extend([0x41, 0].repeat(1024));
+    long.extend([0; 8]);
+    let size = (long.len() as u32).to_le_bytes();
+    long[0x14..0x18].copy_from_slice(&size);
+    assert_eq!(decode_all(&long).unwrap(), [Some(Rule::Q6)]);
+    long[0x28 + 2 * 1023] = 0;
+    assert_eq!(decode_all(&long).unwrap(), [None]);
+    assert_eq!(decode_all(&[]).unwrap(), []);
+}
+
+#[test]
+fn lists_of_instances() {
+    #[rustfmt::skip]
+    let cases: [(&[Change], Rule, usize); 8] = [
+        (&[Cut(0x18 + 7)], Rule::N1, 0x18),
+        (&[Cut(0x18 + 8)], Rule::N3, 0x18),
+        (&[Put(0x00, 8)], Rule::N2, 0x00),
+        (&[Put(0x00, 0)], Rule::N2, 0x00),
+        (&[Put(0x00, 20)], Rule::N4, 0x00),
+        (&[Put(0x00, 0x30)], Rule::N3, 0x00),
+        (&[Put(0x18, 0xFFFF_FFFF)], Rule::N3, 0x18),
+        (&[Put(0x20, 0x0041_0041), Put(0x24, 0x0041_0041)], Rule::N5, 0x20),
+    ];
+    for (changes, rule, offset) in cases {
+        let error = decode_instances(&changed(vectors::H, changes)).unwrap_err();
+        assert_eq!(
+            (error.rule, error.offset, error.code()),
+            (rule, offset, ErrorCode::INVALID_DATA),
+            "{error}"
+        );
+    }
+    let mut long = [0x41, 0].repeat(4 + 1024);
+    long[..8].copy_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
+    long.extend([0; 8]);
+    let size = (long.len() as u32).to_le_bytes();
+    long[..4].copy_from_slice(&size);
+    assert_eq!(decode_instances(&long).unwrap_err().rule, Rule::N6);
+    long[8 + 2 * 1023] = 0;
+    assert_eq!(decode_instances(&long).unwrap().next().unwrap().name.len(), 1023);
+}
+
+/// Runs all decoders; what the checks of the fuzz targets say holds.
+fn run(bytes: &[u8]) {
+    checks::perflib_block(bytes);
+    checks::perflib_registration(bytes);
+}
+
+#[test]
+fn cut_at_every_length() {
+    for (name, block) in vectors::ALL {
+        let bytes = vectors::bytes(block);
+        for length in 0..bytes.len() {
+            run(&bytes[..length]);
+            assert!(decode(&bytes[..length]).is_err(), "{name} {length}");
+        }
+        run(&bytes);
+    }
+}
+
+#[test]
+fn every_number_set() {
+    for (_, block) in vectors::ALL {
+        let bytes = vectors::bytes(block);
+        for at in (0..bytes.len()).step_by(4) {
+            let there = u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+            let near = [1, 8].into_iter().flat_map(|by| [there.wrapping_add(by), there.wrapping_sub(by)]);
+            let far = [0, 1, 7, 8, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFF8, 0xFFFF_FFFF];
+            for number in near.chain(far) {
+                let mut bytes = bytes.clone();
+                bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+                run(&bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_bit_flipped() {
+    for (_, block) in vectors::ALL {
+        let mut bytes = vectors::bytes(block);
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            run(&bytes);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+/// Where the caller's bytes begin in memory says nothing: no structure needs alignment.
+#[test]
+fn at_odd_addresses() {
+    for (_, block) in vectors::DATA {
+        let bytes = vectors::bytes(block);
+        for shift in 1..8 {
+            let mut shifted = vec![0; shift];
+            shifted.extend(&bytes);
+            let there = decode(&shifted[shift..]).unwrap();
+            assert_eq!(checks::owned(&there), checks::owned(&decode(&bytes).unwrap()));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(bytes in vec(any::<u8>(), 0..300)) {
+        run(&bytes);
+    }
+
+    #[test]
+    fn any_numbers_in_a_block(
+        block in 0..vectors::ALL.len(),
+        changes in vec((0usize..50, prop_oneof![0u32..300, any::<u32>()]), 1..4),
+    ) {
+        let mut bytes = vectors::bytes(vectors::ALL[block].1);
+        for (place, number) in changes {
+            let at = 4 * (place % (bytes.len() / 4));
+            bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        run(&bytes);
+        // The consumer's options let more pass, never less.
+        prop_assert!(decode(&bytes).is_err() || decode_with(&bytes, DecodeOptions::CONSUMER).is_ok());
+    }
+}

@@ -1,0 +1,190 @@
+//! The provider functions of perflib.h in Rust form, by the facts that are known of them.
+
+use crate::seen;
+
+use tachograph_publish::dynamic::{Options, Provider};
+use tachograph_publish::{
+    CellKind, CounterDescription, Description, Guid, InstanceKind, PublishError, Publisher,
+};
+use tempfile::TempDir;
+
+const PROVIDER: Guid = Guid::parse("{0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0}");
+const PUMPS: Guid = Guid::parse("{5f2c9c3e-2f54-4b0e-9d4e-64a3d3a0c0a1}");
+
+fn options(folder: &TempDir) -> Options {
+    Options { publisher: Publisher::new().folder(folder.path()), ..Options::default() }
+}
+
+fn provider() -> (TempDir, Provider) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = Provider::start(PROVIDER, options(&folder)).expect("it starts");
+    (folder, provider)
+}
+
+fn pumps(instances: InstanceKind) -> Description {
+    let mut set = Description::new("Pumps", PUMPS, instances);
+    set.counters = vec![
+        CounterDescription::new(1, "Strokes/sec", 0x1041_0500),
+        CounterDescription::new(7, "Pressure", 0x0001_0000),
+    ];
+    set
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, PublishError>) -> u32 {
+    result.expect_err("an error").code()
+}
+
+#[test]
+fn a_guid_may_be_started_twice() {
+    let (folder, first) = provider();
+    let second = Provider::start(PROVIDER, options(&folder)).expect("again");
+    assert_eq!(first.guid(), second.guid());
+    for provider in [&first, &second] {
+        provider.register(pumps(InstanceKind::Multiple)).expect("each has sets of its own");
+    }
+    assert_eq!(seen::sets(folder.path()).len(), 2);
+    first.stop();
+    assert_eq!(seen::sets(folder.path()).len(), 1);
+    second.create_instance(PUMPS, "north", 0).expect("the other goes on");
+}
+
+#[test]
+fn sets_are_registered_once_and_have_counters() {
+    let (folder, provider) = provider();
+    assert_eq!(code(provider.register(Description::new("Empty", PUMPS, InstanceKind::Single))), 87);
+    provider.register(pumps(InstanceKind::Multiple)).expect("registered");
+    assert_eq!(code(provider.register(pumps(InstanceKind::Single))), 183);
+    let set = seen::set(folder.path());
+    // The template's own provider GUID does not matter.
+    assert_eq!((set.description().provider, set.description().set), (PROVIDER, PUMPS));
+}
+
+#[test]
+fn descriptions_that_break_a_rule_are_refused() {
+    let (folder, provider) = provider();
+    let mut pair = pumps(InstanceKind::Multiple);
+    pair.counters[1].cell = CellKind::Pair;
+    assert_eq!(code(provider.register(pair)), 87);
+    let mut striped = pumps(InstanceKind::Multiple);
+    striped.counters[0].stripes = 4;
+    assert_eq!(code(provider.register(striped)), 87);
+    let mut repeated = pumps(InstanceKind::Multiple);
+    repeated.counters[1].id = 1;
+    assert_eq!(code(provider.register(repeated)), 87);
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    provider.register(pumps(InstanceKind::Multiple)).expect("nothing is left of those");
+}
+
+#[test]
+fn instances_need_their_set() {
+    let (folder, provider) = provider();
+    assert_eq!(code(provider.create_instance(PUMPS, "north", 0)), 1168);
+    assert_eq!(code(provider.delete_instance(PUMPS, "north", 0)), 1168);
+    assert!(provider.query_instance(PUMPS, "north", 0).is_none());
+    provider.register(pumps(InstanceKind::Multiple)).expect("registered");
+    assert_eq!(code(provider.delete_instance(PUMPS, "north", 0)), 1168);
+    let north = provider.create_instance(PUMPS, "north", 4).expect("room");
+    assert_eq!((north.name(), north.id()), ("north", 4));
+    assert_eq!(code(provider.create_instance(PUMPS, "north", 4)), 183);
+    provider.create_instance(PUMPS, "north", 5).expect("another id");
+    assert!(provider.query_instance(PUMPS, "north", 6).is_none());
+    north.set(1, 9).expect("a counter");
+    let same = provider.query_instance(PUMPS, "north", 4).expect("it is there");
+    assert_eq!(same.value(1).expect("a counter"), 9);
+    provider.delete_instance(PUMPS, "north", 4).expect("it is there");
+    assert_eq!(code(provider.delete_instance(PUMPS, "north", 4)), 1168);
+    let rows = seen::rows(&mut seen::set(folder.path()));
+    assert_eq!(rows.iter().map(|row| (row.name.as_str(), row.id)).collect::<Vec<_>>(), [("north", 5)]);
+    // Handles of what was deleted do no harm, and the name is free.
+    north.add(1, 1).expect("a counter");
+    assert_eq!(provider.create_instance(PUMPS, "north", 4).expect("room").value(1).expect("a counter"), 0);
+}
+
+#[test]
+fn a_single_instance_may_have_a_name() {
+    let (folder, provider) = provider();
+    provider.register(pumps(InstanceKind::Single)).expect("registered");
+    let dummy = provider.create_instance(PUMPS, "Instance_1", 0).expect("a dummy's name");
+    assert_eq!(code(provider.create_instance(PUMPS, "Instance_2", 1)), 183);
+    dummy.set(7, 3).expect("a counter");
+    assert_eq!(seen::row(folder.path()).values, [Some((0, None)), Some((3, None))]);
+}
+
+#[test]
+fn values_wrap() {
+    let (folder, provider) = provider();
+    provider.register(pumps(InstanceKind::Multiple)).expect("registered");
+    let north = provider.create_instance(PUMPS, "north", 0).expect("room");
+    north.subtract(1, 1).expect("a counter");
+    north.add(7, u64::MAX).expect("a counter");
+    north.add(7, 3).expect("a counter");
+    assert_eq!(seen::row(folder.path()).values, [Some((u64::MAX, None)), Some((2, None))]);
+    north.set(1, 5).expect("a counter");
+    north.subtract(1, 2).expect("a counter");
+    assert_eq!(north.value(1).expect("a counter"), 3);
+    for result in [north.set(2, 0), north.add(2, 0), north.subtract(2, 0), north.value(2).map(drop)] {
+        assert_eq!(code(result), 1168);
+    }
+}
+
+#[test]
+fn references_are_for_counters_by_reference() {
+    let (folder, provider) = provider();
+    let mut set = pumps(InstanceKind::Multiple);
+    set.counters[1].attributes = CounterDescription::BY_REFERENCE;
+    provider.register(set).expect("registered");
+    let north = provider.create_instance(PUMPS, "north", 0).expect("room");
+    assert_eq!(code(north.refer(2, Box::new(|| 0))), 1168);
+    assert_eq!(code(north.refer(1, Box::new(|| 0))), 87);
+    assert_eq!(seen::row(folder.path()).values, [Some((0, None)), None], "no reference was set");
+    north.set(7, 8).expect("a counter");
+    assert_eq!(seen::row(folder.path()).values[1], Some((8, None)));
+    north.refer(7, Box::new(|| 0)).expect("by reference");
+    provider.delete_instance(PUMPS, "north", 0).expect("it is there");
+    assert_eq!(code(north.refer(7, Box::new(|| 0))), 6);
+}
+
+#[test]
+fn a_stopped_provider_refuses_all() {
+    let (folder, provider) = provider();
+    let mut set = pumps(InstanceKind::Multiple);
+    set.counters[1].attributes = CounterDescription::BY_REFERENCE;
+    provider.register(set.clone()).expect("registered");
+    let north = provider.create_instance(PUMPS, "north", 0).expect("room");
+    provider.stop();
+    provider.stop();
+    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(code(provider.register(set)), 6);
+    assert_eq!(code(provider.create_instance(PUMPS, "north", 0)), 6);
+    assert_eq!(code(provider.delete_instance(PUMPS, "north", 0)), 6);
+    assert_eq!(code(north.refer(7, Box::new(|| 0))), 6);
+    north.add(1, 1).expect("its memory is still there");
+}
+
+#[test]
+fn providers_and_instances_can_be_shared_by_threads() {
+    let (folder, provider) = provider();
+    provider.register(pumps(InstanceKind::Multiple)).expect("registered");
+    let threads = 4;
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let provider = &provider;
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let own = provider.create_instance(PUMPS, "own", thread).expect("room");
+                    own.add(1, round).expect("a counter");
+                    let shared = match provider.create_instance(PUMPS, "shared", 0) {
+                        Ok(shared) => shared,
+                        Err(_) => {
+                            provider.query_instance(PUMPS, "shared", 0).expect("another thread made it")
+                        }
+                    };
+                    shared.add(7, 1).expect("a counter");
+                    provider.delete_instance(PUMPS, "own", thread).expect("it is there");
+                }
+            });
+        }
+    });
+    let row = seen::row(folder.path());
+    assert_eq!((row.name.as_str(), row.values[1]), ("shared", Some((200 * u64::from(threads), None))));
+}

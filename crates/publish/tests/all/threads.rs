@@ -1,0 +1,185 @@
+//! Counters that many threads update while readers look: nothing is lost, nothing goes back, pairs fit together.
+//! Tests named `long_...` do 100 million updates of each counter, where TACHO_LONG is set.
+
+use crate::seen;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tachograph_publish::{Average, Counter, CounterSet, Fraction, Publisher, StripedCounter, Timer};
+use tachograph_shm::{Reading, SetReader};
+
+const THREADS: u64 = 8;
+
+#[derive(CounterSet)]
+#[counter_set(name = "Busy")]
+struct Busy {
+    #[counter(name = "Plain/sec")]
+    plain: Counter,
+    #[counter(name = "Striped/sec", striped = 4)]
+    striped: StripedCounter,
+    #[counter(name = "Avg. Amount", base = "Amounts")]
+    amount: Average,
+    #[counter(name = "Avg. Amount Striped", base = "Striped Amounts", striped = 4)]
+    striped_amount: Average,
+    #[counter(name = "Avg. sec", base = "Times")]
+    time: Timer,
+    #[counter(name = "% Hits", base = "Tries", striped)]
+    hits: Fraction,
+}
+
+/// Updates of each counter that a thread does.
+const SOME: u64 = 200_000;
+
+/// The same where there is time: 100 million in all.
+const MANY: u64 = 100_000_000 / THREADS;
+
+fn is_long() -> bool {
+    std::env::var_os("TACHO_LONG").is_some()
+}
+
+/// Runs `work` on so many threads while the values are looked at; gives what is there afterwards, and how often it was looked.
+fn while_looking(
+    folder: &Path,
+    threads: u64,
+    work: impl Fn() + Sync,
+    mut look: impl FnMut(&[Option<Reading>]),
+) -> (Vec<Option<Reading>>, u64) {
+    let mut set = seen::set(folder);
+    let is_done = AtomicBool::new(false);
+    let mut looks = 0;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        let is_done = &is_done;
+        scope.spawn(move || {
+            workers.into_iter().for_each(|worker| worker.join().expect("it works"));
+            is_done.store(true, Ordering::SeqCst);
+        });
+        while !is_done.load(Ordering::SeqCst) {
+            look(&values(&mut set));
+            looks += 1;
+        }
+    });
+    (values(&mut set), looks)
+}
+
+fn values(set: &mut SetReader) -> Vec<Option<Reading>> {
+    let counters = set.description().counters.len();
+    let mut values = Vec::with_capacity(counters);
+    set.read(|instance| values.extend((0..counters).map(|place| instance.value(place))))
+        .expect("a sound file");
+    values
+}
+
+fn value(values: &[Option<Reading>], place: usize) -> u64 {
+    values[place].expect("a plain counter always has a value").value
+}
+
+#[test]
+fn no_update_is_lost() {
+    lost_updates(SOME);
+}
+
+#[test]
+fn long_no_update_is_lost() {
+    if is_long() {
+        lost_updates(MANY);
+    }
+}
+
+fn lost_updates(updates: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let work = || {
+        for _ in 0..updates {
+            busy.plain.add(1);
+            busy.striped.add(1);
+        }
+    };
+    let mut last = [0, 0];
+    let (after, looks) = while_looking(folder.path(), THREADS, work, |values| {
+        let now = [value(values, 0), value(values, 1)];
+        assert!(now[0] >= last[0] && now[1] >= last[1], "{now:?} after {last:?}");
+        last = now;
+    });
+    assert!(looks > 0);
+    let all = THREADS * updates;
+    assert_eq!([value(&after, 0), value(&after, 1)], [all, all]);
+    assert_eq!([busy.plain.value(), busy.striped.value()], [all, all]);
+}
+
+#[test]
+fn pairs_are_seen_together() {
+    pairs(SOME / 4);
+}
+
+#[test]
+fn long_pairs_are_seen_together() {
+    if is_long() {
+        pairs(MANY / 4);
+    }
+}
+
+fn pairs(updates: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let work = || {
+        for _ in 0..updates {
+            busy.amount.add(3);
+            busy.striped_amount.add(3);
+            busy.time.record(Duration::from_nanos(300));
+            busy.hits.add_many(3, 3);
+        }
+    };
+    let mut last = [0; 4];
+    let mut whole = 0_u64;
+    let mut check = |values: &[Option<Reading>]| {
+        let places = [(2, 3), (3, 3), (4, 3), (5, 1)];
+        for (last, (place, times)) in last.iter_mut().zip(places) {
+            // Writers may be too fast for a reader: then there is no value, rather than a wrong one.
+            let Some(Reading { value, base }) = values[place] else { continue };
+            let count = base.expect("a pair");
+            assert_eq!(value, times * count, "counter {place}");
+            assert!(count >= *last, "counter {place}: {count} after {last}");
+            *last = count;
+            whole += 1;
+        }
+    };
+    let (after, _) = while_looking(folder.path(), THREADS, work, &mut check);
+    check(&after);
+    assert!(whole >= 4);
+    let all = THREADS * updates;
+    assert_eq!(last, [all, all, all, 3 * all]);
+}
+
+#[test]
+fn more_threads_than_have_a_part_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let work = || {
+        for _ in 0..2_000 {
+            busy.striped.add(1);
+            busy.striped_amount.add(7);
+            busy.hits.hit();
+        }
+    };
+    let (after, _) = while_looking(folder.path(), 80, work, |_| ());
+    let all = 80 * 2_000;
+    assert_eq!(value(&after, 1), all);
+    assert_eq!(after[3], Some(Reading { value: 7 * all, base: Some(all) }));
+    assert_eq!(after[5], Some(Reading { value: all, base: Some(all) }));
+}
+
+#[test]
+fn handles_can_go_to_other_threads() {
+    fn is_shareable<T: Send + Sync + 'static>() {}
+    is_shareable::<Counter>();
+    is_shareable::<Timer>();
+    is_shareable::<tachograph_publish::Published<Busy>>();
+    is_shareable::<tachograph_publish::PublishedSet<Busy>>();
+    is_shareable::<tachograph_publish::Instance<Busy>>();
+    is_shareable::<tachograph_publish::dynamic::Provider>();
+    is_shareable::<tachograph_publish::dynamic::Instance>();
+    is_shareable::<Publisher>();
+}
