@@ -5,9 +5,11 @@ mod interval;
 mod list;
 mod live;
 mod manifest;
+#[cfg(feature = "screen")]
 mod monitor;
 mod query;
 mod record;
+#[cfg(feature = "web")]
 mod serve;
 mod usage;
 pub(crate) mod windows;
@@ -25,9 +27,11 @@ pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
 pub(crate) use manifest::{CodeOutput, ManifestAction, ManifestArguments};
+#[cfg(feature = "screen")]
 pub(crate) use monitor::MonitorArguments;
 pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
+#[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use usage::parse;
 use windows::{WindowsForm, windows_form};
@@ -53,11 +57,13 @@ pub(crate) enum Command {
     List(ListArguments),
     Query(QueryArguments),
     Record(RecordArguments),
+    #[cfg(feature = "screen")]
     Monitor(MonitorArguments),
     Stats(StatsArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
     Cpi(CpiArguments),
+    #[cfg(feature = "web")]
     Serve(ServeArguments),
     Manifest(ManifestArguments),
 }

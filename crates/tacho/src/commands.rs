@@ -5,12 +5,14 @@ pub(crate) mod check;
 pub(crate) mod cpi;
 pub(crate) mod list;
 pub(crate) mod manifest;
+#[cfg(feature = "screen")]
 pub(crate) mod monitor;
 pub(crate) mod overview;
 pub(crate) mod query;
 pub(crate) mod record;
 pub(crate) mod relog;
 mod row_output;
+#[cfg(feature = "web")]
 pub(crate) mod serve;
 pub(crate) mod stats;
 

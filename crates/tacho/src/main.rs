@@ -26,11 +26,13 @@ fn main() -> ExitCode {
         Some(Command::List(list)) => commands::list::run(&list),
         Some(Command::Query(query)) => commands::query::run(&query),
         Some(Command::Record(record)) => commands::record::run(&record),
+        #[cfg(feature = "screen")]
         Some(Command::Monitor(monitor)) => commands::monitor::run(&monitor),
         Some(Command::Stats(stats)) => commands::stats::run(&stats),
         Some(Command::Relog(relog)) => commands::relog::run(&relog),
         Some(Command::Check(check)) => commands::check::run(&check),
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
+        #[cfg(feature = "web")]
         Some(Command::Serve(serve)) => commands::serve::run(&serve),
         Some(Command::Manifest(manifest)) => commands::manifest::run(&manifest),
     };

@@ -80,7 +80,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
 ];
 
 /// All that each of them takes from elsewhere (tests apart).
-const FROM_ELSEWHERE: [(&str, &[&str]); 13] = [
+const FROM_ELSEWHERE: [(&str, &[&str]); 16] = [
     ("tachograph-counters", &["jiff", "sketches-ddsketch"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
@@ -93,6 +93,27 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 13] = [
     ("tachograph-capi", &["libc"]),
     ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
+    ("tachograph-monitor", &["serde", "toml"]),
+    ("tachograph-screen", &["ratatui", "rustix", "signal-hook", "unicode-width"]),
+    (
+        "tachograph-web",
+        &[
+            "axum",
+            "bytes",
+            "flate2",
+            "http-body",
+            "hyper",
+            "hyper-util",
+            "rustix",
+            "serde",
+            "serde_json",
+            "subtle",
+            "tempfile",
+            "tokio",
+            "tokio-rustls",
+            "tower",
+        ],
+    ),
     (
         "tachograph",
         &[
@@ -120,7 +141,6 @@ const UNSAFE_FILES: [(&str, &[&str]); 4] = [
         &[
             "src/boundary.rs",
             "src/environment.rs",
-            "src/made.rs",
             "src/pdh/boundary.rs",
             "src/pdh/boundary_exports.rs",
             "src/perflib/boundary.rs",

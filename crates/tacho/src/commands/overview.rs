@@ -8,6 +8,7 @@ use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 
+#[cfg(feature = "screen")]
 use super::monitor;
 use crate::failure::{Failure, say};
 use crate::live;
@@ -17,6 +18,7 @@ use crate::table::{value, write_table};
 const SAMPLES: u64 = 5;
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
+    #[cfg(feature = "screen")]
     if monitor::has_terminal() {
         return monitor::run_default();
     }

@@ -38,16 +38,6 @@ pub(super) enum Kind {
     Gauge,
 }
 
-impl Kind {
-    /// As `# TYPE` has it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-        }
-    }
-}
-
 /// A number of a counter as a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Metric {
@@ -210,7 +200,7 @@ impl Name {
         }
         if matches!(formula, Formula::Rate) {
             let is_slashed = counter.name.contains('/');
-            if let [_, .., before, last] = words.as_slice()
+            if let [.., before, last] = words.as_slice()
                 && matches!(last.as_str(), "s" | "sec" | "second")
             {
                 let both = if before == "per" && words.len() > 2 { 2 } else { usize::from(is_slashed) };
