@@ -14,6 +14,7 @@ mod exposition;
 mod families;
 mod labels;
 mod number;
+mod plan;
 mod words;
 mod wrap;
 

@@ -15,6 +15,7 @@ mod blg_made_blocks;
 mod checks;
 mod give_up;
 mod made;
+mod marks;
 mod seeds;
 mod text_append;
 mod text_damage;

@@ -16,13 +16,8 @@ use super::words::{fit, words_of};
 pub(super) const PREFIX: &str = "tacho";
 
 /// Names of what the exporter tells of itself.
-const OWN: [&str; 5] = [
-    "tacho_build",
-    "tacho_build_info",
-    "tacho_scrape_duration_seconds",
-    "tacho_read_errors",
-    "tacho_read_errors_total",
-];
+const OWN: [&str; 4] =
+    ["tacho_build", "tacho_build_info", "tacho_scrape_duration_seconds", "tacho_read_errors"];
 
 /// A metric family: one number of the instances of a counter set.
 #[derive(Debug)]
@@ -45,6 +40,13 @@ pub(super) struct Source {
     pub(super) can_wrap: bool,
 }
 
+impl SetFamilies {
+    /// Those of a set that is not known.
+    pub(super) fn none(info: &Arc<CounterSetInfo>) -> Arc<Self> {
+        Arc::new(Self { info: Arc::clone(info), families: Vec::new() })
+    }
+}
+
 impl Family {
     /// The lines before the samples.
     pub(super) fn header(&self, exposition: Exposition) -> &str {
@@ -61,7 +63,7 @@ pub(super) struct SetFamilies {
 
 /// The families of all counter sets of a registry. Names hang on what is registered, not on what is selected: sets come
 /// in the registry's order, which is that of the machine's own sets first, and who comes later gets out of the way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Catalog {
     sets: HashMap<Guid, Arc<SetFamilies>>,
     order: Vec<Guid>,
@@ -94,11 +96,11 @@ impl Catalog {
         for info in infos {
             let mut words = fit(&words_of(&info.name)).join("_");
             if words.is_empty() || !prefixes.insert(words.clone()) {
-                let number = u128::from_be_bytes(info.guid.to_bytes());
+                let number = u128::from_le_bytes(info.guid.to_bytes());
                 words = format!(
                     "{words}{}{:08x}",
                     if words.is_empty() { "set" } else { "_" },
-                    (number >> 96) as u32
+                    (number & u128::from(u32::MAX)) as u32
                 );
                 prefixes.insert(words.clone());
             }
@@ -125,20 +127,13 @@ impl Catalog {
                         counter: Arc::clone(&set.info.counters[place].name),
                         number: source.part.name(),
                         metric: family.sample.to_string(),
-                        kind: kind_name(family.kind),
+                        kind: family.kind.name(),
                         unit: family.unit.clone(),
                     });
                 }
             }
         }
         names
-    }
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
     }
 }
 
@@ -184,22 +179,29 @@ fn families_of(info: &CounterSetInfo, prefix: &str, taken: &mut Taken) -> Vec<Fa
                 continue;
             }
             let mut name = wish.clone();
-            for number in 2_u32.. {
+            // A base that is named as another counter says what it is the base of; then numbers decide.
+            let sum = all.iter().find(|(owner, sum)| owner.id == counter.id && sum.part == Part::First);
+            let of = sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
+            for number in 1_u32.. {
                 if taken.take(&name, metric.kind) {
                     break;
                 }
-                name = join(&format!("{prefix}_{}", joined(&metric.stem, number)), "", &metric.unit);
+                let stem = match number {
+                    1 if !of.is_empty() => format!("{of}_{}", metric.stem),
+                    _ => numbered(&metric.stem, number + 1),
+                };
+                name = join(prefix, &stem, &metric.unit);
             }
             let help = format!("{}{}: {}", metric.about, counter.name, counter.help);
             places.insert((counter.id, metric.part), families.len());
             by_wish.entry(wish).or_insert(families.len());
-            families.push(family(name, metric, &help, source));
+            families.push(family(&name, metric, &help, source));
         }
     }
     families
 }
 
-fn joined(stem: &str, number: u32) -> String {
+fn numbered(stem: &str, number: u32) -> String {
     if stem.is_empty() { format!("number{number}") } else { format!("{stem}_{number}") }
 }
 
@@ -214,14 +216,14 @@ fn join(prefix: &str, stem: &str, unit: &str) -> String {
     name
 }
 
-fn family(name: String, metric: &Metric, help: &str, source: Source) -> Family {
+fn family(name: &str, metric: &Metric, help: &str, source: Source) -> Family {
     let sample = match metric.kind {
         Kind::Counter => format!("{name}_total"),
-        Kind::Gauge => name.clone(),
+        Kind::Gauge => name.to_owned(),
     };
     let headers = [
         header(Exposition::PrometheusText, &sample, metric.kind, "", help),
-        header(Exposition::OpenMetrics, &name, metric.kind, &metric.unit, help),
+        header(Exposition::OpenMetrics, name, metric.kind, &metric.unit, help),
     ];
     Family {
         kind: metric.kind,
@@ -236,7 +238,7 @@ fn family(name: String, metric: &Metric, help: &str, source: Source) -> Family {
 pub(super) fn header(exposition: Exposition, name: &str, kind: Kind, unit: &str, help: &str) -> String {
     let mut text = format!("# HELP {name} ");
     escape_help(&mut text, help.trim_end_matches([':', ' ']), exposition);
-    text.push_str(&format!("\n# TYPE {name} {}\n", kind_name(kind)));
+    text.push_str(&format!("\n# TYPE {name} {}\n", kind.name()));
     if exposition == Exposition::OpenMetrics && !unit.is_empty() {
         text.push_str(&format!("# UNIT {name} {unit}\n"));
     }
@@ -257,4 +259,77 @@ pub(super) fn escape_help(out: &mut String, text: &str, exposition: Exposition) 
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+    use tachograph_counters::CounterType;
+    use tachograph_perflib::registration::{CounterInfo, InstanceType};
+
+    use super::*;
+
+    fn set(name: &str, guid: u128, counters: &[(&str, CounterType)]) -> Arc<CounterSetInfo> {
+        let mut info = CounterSetInfo::new(name, Guid::from_u128(guid), InstanceType::Multiple);
+        info.counters =
+            (1..).zip(counters).map(|(id, (name, kind))| CounterInfo::new(id, *name, *kind)).collect();
+        Arc::new(info)
+    }
+
+    fn metrics(sets: &[Arc<CounterSetInfo>]) -> Vec<String> {
+        Catalog::new(sets).names().into_iter().map(|name| name.metric).collect()
+    }
+
+    #[test]
+    fn who_comes_later_gets_out_of_the_way() {
+        let (gauge, rate) = (CounterType::LARGE_RAWCOUNT, CounterType::BULK_COUNT);
+        let one = set("My Set", 1 << 100, &[("Reads", gauge), ("Reads/sec", rate), ("reads", gauge)]);
+        let other = set("my-set", 0xABCD_u128 << 112, &[("Reads", gauge)]);
+        // OpenMetrics' name of the rate is that of the gauge.
+        assert_eq!(
+            metrics(&[one, other]),
+            [
+                "tacho_my_set_reads",
+                "tacho_my_set_reads_2_total",
+                "tacho_my_set_reads_3",
+                "tacho_my_set_abcd0000_reads"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_base_that_is_shown_is_exported_once() {
+        let average = CounterType::AVERAGE_BULK;
+        let mut info =
+            (*set("Shop", 1, &[("Items per Order", average), ("Orders", CounterType::BULK_COUNT)])).clone();
+        info.counters[0].base_id = Some(2);
+        assert_eq!(
+            metrics(&[Arc::new(info)]),
+            ["tacho_shop_items_order_total", "tacho_shop_orders_total", "tacho_shop_orders_total"]
+        );
+    }
+
+    proptest! {
+        /// Whatever sets and counters are named: names are valid, and no two families are one.
+        #[test]
+        fn any_names(sets in prop::collection::vec((".{0,12}", prop::collection::vec((".{0,16}|[%#a-b /]{0,6}|count|total|s", 0_usize..99), 0..6)), 0..5)) {
+            let kinds: Vec<CounterType> = CounterType::all().filter(|kind| kind.formula().is_some()).collect();
+            let sets: Vec<_> = sets.iter().enumerate().map(|(number, (name, counters))| {
+                let counters: Vec<_> =
+                    counters.iter().map(|(name, kind)| (name.as_str(), kinds[kind % kinds.len()])).collect();
+                set(name, (number as u128) << 96, &counters)
+            }).collect();
+            let catalog = Catalog::new(&sets);
+            let mut samples = HashSet::new();
+            let mut families = HashSet::new();
+            for family in catalog.sets.values().flat_map(|set| &set.families) {
+                let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                prop_assert!(family.sample.chars().all(is_fit), "{}", family.sample);
+                prop_assert!(family.sample.starts_with("tacho_"));
+                prop_assert!(samples.insert(family.sample.clone()));
+                prop_assert!(families.insert(family.sample.trim_end_matches("_total").to_owned()));
+                prop_assert_eq!(family.kind == Kind::Counter, family.sample.ends_with("_total"));
+                for format in [Exposition::PrometheusText, Exposition::OpenMetrics] {
+                    prop_assert!(family.header(format).lines().all(|line| line.starts_with("# ")));
+                }
+            }
+        }
+    }
+}

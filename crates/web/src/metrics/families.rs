@@ -5,7 +5,7 @@ use tachograph_perflib::registration::CounterInfo;
 
 use super::exceptions::{self, Rule};
 use super::number::Scale;
-use super::words::{fit, plural, words_of};
+use super::words::{fit, fit_within, plural, words_of};
 
 /// A raw number of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +36,16 @@ impl Part {
 pub(super) enum Kind {
     Counter,
     Gauge,
+}
+
+impl Kind {
+    /// As `# TYPE` has it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
 }
 
 /// A number of a counter as a metric.
@@ -276,7 +286,8 @@ impl Name {
     fn finish(&self, words: Vec<String>, unit: &str, id: u32) -> String {
         let kept: Vec<String> =
             words.iter().filter(|word| unit.is_empty() || !is_word_of_unit(word, unit)).cloned().collect();
-        let mut stem = fit(&kept).join("_");
+        let fitted = if unit.is_empty() { fit(&kept) } else { fit_within(&kept) };
+        let mut stem = fitted.join("_");
         if stem.is_empty() && (unit.is_empty() || words.is_empty()) {
             stem = format!("number_{id}");
         }

@@ -65,6 +65,11 @@ fn has_prefix(word: &str) -> bool {
 
 /// Makes words fit for a metric's name: no unit and no type by itself, and no ending that Prometheus keeps for itself.
 pub(super) fn fit(words: &[String]) -> Vec<String> {
+    with_free_end(fit_within(words))
+}
+
+/// As [`fit`], for words that others follow: no unit and no type by itself.
+pub(super) fn fit_within(words: &[String]) -> Vec<String> {
     let mut fit: Vec<String> = Vec::new();
     let mut before = String::new();
     for word in words {
@@ -84,6 +89,11 @@ pub(super) fn fit(words: &[String]) -> Vec<String> {
     }
     // A word that was joined may have become a unit again (`milli` and `meters`).
     fit.iter_mut().filter(|word| has_prefix(word)).for_each(|word| word.push_str("number"));
+    fit
+}
+
+/// Words without an ending that Prometheus keeps for itself.
+fn with_free_end(mut fit: Vec<String>) -> Vec<String> {
     match fit.last().map(String::as_str) {
         Some("count") if fit.len() > 1 => {
             fit.pop();

@@ -1,6 +1,6 @@
 //! Going back to places in logs: what comes from there on is what came there before.
 
-mod made;
+use crate::made;
 
 use std::io::Cursor;
 
