@@ -155,7 +155,7 @@ fn raw_numbers_are_whole_and_totals_left_out() {
     assert_eq!(first["tacho_shop_requests_total{name=\"web\"}"], 7.0);
     // 100 ns units and ticks become seconds.
     assert_eq!(first["tacho_shop_request_seconds_total{name=\"web\"}"], 2.5);
-    assert_eq!(first["tacho_shop_requests_2_total{name=\"web\"}"], 5.0);
+    assert_eq!(first["tacho_shop_request_requests_total{name=\"web\"}"], 5.0);
     assert_eq!(first["tacho_shop_baskets{name=\"web\"}"], -3.0);
     assert!(!first.keys().any(|key| key.contains("_Total")));
     let path = PathPattern::parse(r"\Shop(_Total)\Requests/sec").expect("a path");
