@@ -17,7 +17,8 @@ fn expected(metrics: &[(&str, &str, Kind)]) -> Vec<(String, String, Kind)> {
 #[test]
 fn every_formula_has_its_numbers() {
     use Kind::{Counter, Gauge};
-    let cases: [(&str, &str, CounterType, &[(&str, &str, Kind)]); 9] = [
+    type Wanted = (&'static str, &'static str, Kind);
+    let cases: [(&str, &str, CounterType, &[Wanted]); 9] = [
         ("Baskets", "", CounterType::LARGE_RAWCOUNT, &[("baskets", "", Gauge)]),
         ("Requests/sec", "1/s", CounterType::BULK_COUNT, &[("requests", "", Counter)]),
         ("Bytes Sent/sec", "bytes/s", CounterType::BULK_COUNT, &[("sent", "bytes", Counter)]),
