@@ -1,6 +1,6 @@
 //! The web monitor: a page built into the library, its HTTP interface (`openapi.json`), and `/metrics`.
 //!
-//! A [`Server`] is bound and then run until it is told to stop. Live values come from one [collection](hub) for all who
+//! A [`Server`] is bound and then run until it is told to stop. Live values come from one collection for all who
 //! look, on a thread of its own; logs are read by a bounded number of threads; handlers only wait and hand out.
 //!
 //! ```text
