@@ -10,14 +10,25 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::raw::Log;
 use tachograph_logs::{LogReader, open_stream};
 
-/// Every sample of a reader has its rows and columns; reading ends.
+/// Every sample of a reader has its rows and columns; reading ends, and ends again from any place that it marks.
 fn read_all(reader: &mut dyn LogReader) {
     let mut sample = Sample::default();
-    while reader.next(&mut sample).expect("bytes in memory can be read") {
+    let mut marks = Vec::new();
+    loop {
+        marks.extend(if marks.len() < 8 { reader.mark() } else { None });
+        if !reader.next(&mut sample).expect("bytes in memory can be read") {
+            break;
+        }
         for group in &sample.groups {
             assert_eq!(group.values.len(), group.instances.len() * group.set.counters.len());
         }
     }
+    for mark in marks.iter().rev() {
+        if reader.go_to(mark).expect("bytes in memory can be read") {
+            reader.next(&mut sample).expect("bytes in memory can be read");
+        }
+    }
+    while reader.next(&mut sample).expect("bytes in memory can be read") {}
     for problem in reader.problems().list() {
         assert!(!problem.to_string().is_empty());
     }

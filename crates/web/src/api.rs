@@ -15,6 +15,7 @@ use axum::{Router, middleware};
 use crate::answer::Refusal;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
+use crate::metrics::MetricsOptions;
 use crate::options::{RequestLog, ServeError, ServeOptions};
 use crate::sources::Sources;
 use crate::tls;
@@ -37,18 +38,19 @@ pub(crate) struct Shared {
     /// The thread for scrapes, one after another.
     pub(crate) scrapes: Work,
     pub(crate) exporters: live::Exporters,
+    pub(crate) metrics: MetricsOptions,
     pub(crate) log: Option<RequestLog>,
 }
 
 impl Shared {
     /// What answers on a port.
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
-        let ServeOptions { token, hosts, live, logs, uploads, log, .. } = options;
+        let ServeOptions { token, hosts, live, metrics, logs, uploads, log, .. } = options;
         let sources = Sources::new(&logs, uploads, Work::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?);
         let hub = Arc::new(Hub::start(live)?);
         let (live, scrapes, exporters) = (Work::new(LIVE_THREADS), Work::new(1), live::Exporters::default());
-        Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, log }))
+        Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, metrics, log }))
     }
 
     /// Ends the collection, and closes all logs.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::metrics::MetricsOptions;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_perflib::Registry;
@@ -28,6 +29,8 @@ pub struct ServeOptions {
     pub hosts: Vec<String>,
     /// The machine.
     pub live: LiveOptions,
+    /// What `/metrics` has where a request selects nothing.
+    pub metrics: MetricsOptions,
     /// Logs that are opened at the start, and folders whose logs clients may open.
     pub logs: Vec<PathBuf>,
     /// What clients may upload.

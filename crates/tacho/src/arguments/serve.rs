@@ -35,6 +35,10 @@ pub(crate) struct ServeArguments {
     /// Counter paths from a file, one a line (-cf); `-` is standard input. Lines that begin with `#` or `;` are left out.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     counter_files: Vec<PathBuf>,
+    /// Counters that /metrics has where a request selects none. Default: the machine's, without those of each process,
+    /// thread and control group.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    metrics: Vec<String>,
     /// Time from one collection to the next (-si): seconds, of which there may be a fraction (0.1), mm:ss or hh:mm:ss.
     #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Duration,
@@ -70,6 +74,11 @@ impl ServeArguments {
     pub(crate) fn address(&self) -> SocketAddr {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.unwrap_or(PORT)));
         self.listen.unwrap_or(here)
+    }
+
+    /// The counters of /metrics; none where nothing is said of them.
+    pub(crate) fn metrics(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+        self.metrics.iter().map(|text| live::parse_path(registry, text)).collect()
     }
 
     /// The counters of this machine that are shown first.

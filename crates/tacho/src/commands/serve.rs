@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tachograph_machine::Machine;
 use tachograph_system::Roots;
+use tachograph_web::metrics::MetricsOptions;
 use tachograph_web::{LiveOptions, RequestLog, ServeError, ServeOptions, Server, Token, Uploads};
 
 use crate::arguments::ServeArguments;
@@ -23,6 +24,7 @@ const MAX_TOKEN_BYTES: u64 = 4096;
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::work)?;
     let default_paths = arguments.paths(&machine.registry())?;
+    let metrics = arguments.metrics(&machine.registry())?;
     let live = LiveOptions {
         registry: Arc::new(move || machine.refresh()),
         interval: arguments.interval,
@@ -37,6 +39,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         token: arguments.token_file.as_deref().map(token).transpose()?,
         hosts: arguments.hosts.clone(),
         live,
+        metrics: MetricsOptions { selection: metrics },
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
         log: arguments.verbose.then(|| Arc::new(|line: &str| say(line)) as RequestLog),

@@ -17,7 +17,7 @@ use crate::answer::{Refusal, json, typed};
 use crate::connection::Overrun;
 use crate::download::EventBody;
 use crate::hub::Layout;
-use crate::metrics::{Exporter, Exposition, MetricsOptions};
+use crate::metrics::{Exporter, Exposition};
 use crate::parameters::Parameters;
 use crate::series::{SeriesName, unix_seconds};
 
@@ -127,7 +127,7 @@ pub(super) async fn metrics(
             let known = exporters.iter().position(|(known, _)| *known == paths);
             let mut exporter = match known {
                 Some(place) => exporters.remove(place).1,
-                None => Exporter::new(&registry, MetricsOptions::default())
+                None => Exporter::new(&registry, shared.metrics.clone())
                     .map_err(|code| Refusal::conflict(code.to_string()))?,
             };
             let text = exporter.scrape(&registry, format, &paths).to_owned();

@@ -159,6 +159,7 @@ impl Served {
         machine.write_log(&at("logs/a.blg"), 11);
         machine.write_log(&at("logs/deep/b.blg"), 11);
         let server = Server::bind(ServeOptions {
+            metrics: Default::default(),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: wishes.tls,
             token: wishes.token.map(|token| Token::new(token).expect("a token")),

@@ -64,6 +64,7 @@ fn a_connection_is_secret() {
 fn others_are_let_in_only_with_a_token_or_tls() {
     let machine = Machine::new(1);
     let options = |address: &str| ServeOptions {
+        metrics: Default::default(),
         address: address.parse().expect("an address"),
         tls: None,
         token: None,

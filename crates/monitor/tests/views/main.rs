@@ -1,0 +1,40 @@
+//! The seeds of the fuzz target `view` as a plain test, each of them also cut at every byte and with every bit flipped; and
+//! made texts.
+
+#[path = "../../../../fuzz/view_checks.rs"]
+mod checks;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+#[test]
+fn every_seed_cut_and_flipped() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/view");
+    for entry in std::fs::read_dir(folder).expect("the folder of the seeds") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("readable");
+        checks::view(&bytes);
+        for length in 0..bytes.len() {
+            checks::view(&bytes[..length]);
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            checks::view(&flipped);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_values_in_the_fields(
+        interval in any::<f64>(), points in any::<i64>(), path in "\\PC{0,20}", scale in "[-a-z0-9]{0,6}", line in 0usize..6,
+    ) {
+        let fields = [
+            format!("interval = {interval:?}"), format!("points = {points}"), format!("view = {scale:?}"),
+            format!("[[counter]]\npath = {path:?}\nscale = {scale:?}"), format!("[[counter]]\npath = {path:?}"),
+            format!("[range]\nbegin = {path:?}"),
+        ];
+        checks::view(format!("version = 1\n{}\n", fields[line]).as_bytes());
+    }
+}
