@@ -14,11 +14,8 @@ const FIRST: [&[&str]; 6] = [
     &[r"\Network Interface(*)\Bytes Total/sec"],
 ];
 
-/// How many counters are shown of what has none of these.
-const SOME: usize = 5;
-
-/// The paths that a monitor of logs begins with: counters that people look at first, as far as there are any; else the
-/// first ones, of one instance each.
+/// The paths that a monitor of logs begins with: counters that people look at first, as far as there are any. Where there
+/// are none, [`LogCatalogue::first_choice`](crate::LogCatalogue::first_choice) knows which others have values.
 pub fn default_paths(catalogue: &dyn Catalogue) -> Vec<PathPattern> {
     let sets = catalogue.sets();
     let has = |path: &PathPattern| {
@@ -35,23 +32,5 @@ pub fn default_paths(catalogue: &dyn Catalogue) -> Vec<PathPattern> {
         })
     };
     let parse = |text: &&str| PathPattern::parse(text).ok();
-    let known: Vec<_> =
-        FIRST.iter().filter_map(|choices| choices.iter().filter_map(parse).find(has)).collect();
-    if !known.is_empty() {
-        return known;
-    }
-    let mut paths = Vec::new();
-    for set in &sets {
-        let instances =
-            if set.has_instances { catalogue.instances(&set.name).unwrap_or_default() } else { Vec::new() };
-        let instance = instances.iter().find(|name| *name == "_Total").or(instances.first());
-        let instance = instance.map(|name| format!("({name})")).unwrap_or_default();
-        for entry in &set.counters {
-            if paths.len() == SOME {
-                return paths;
-            }
-            paths.extend(PathPattern::parse(&format!(r"\{}{instance}\{}", set.name, entry.counter.name)));
-        }
-    }
-    paths
+    FIRST.iter().filter_map(|choices| choices.iter().filter_map(parse).find(has)).collect()
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
@@ -291,7 +291,11 @@ impl App {
         let mut requests = Vec::new();
         self.is_changed = true;
         match input {
-            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+            Input::Terminal(Event::Key(mut key)) if key.kind != KeyEventKind::Release => {
+                // What a line feed is in raw mode: some terminals and pastes send it for Enter.
+                if key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL {
+                    key = KeyEvent::from(KeyCode::Enter);
+                }
                 self.key(&key, &mut requests);
             }
             Input::Terminal(Event::Mouse(mouse)) => self.mouse(&mouse, &mut requests),

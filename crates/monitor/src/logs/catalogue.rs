@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instance;
 use tachograph_flow::{ScannedGroup, UnionScan};
 
@@ -106,6 +107,19 @@ impl LogCatalogue {
     /// The machines that the logs name.
     pub fn machines(&self) -> &[Arc<str>] {
         &self.machines
+    }
+
+    /// How many series a path selects at most: all its counters of all its instances.
+    pub fn most_series(&self, path: &PathPattern) -> usize {
+        let of_set = |set: &LoggedSet| {
+            let counters = set.entry.counters.iter();
+            let counters = counters.filter(|entry| path.matches_counter(&entry.counter.name)).count();
+            let takes = |instance: &&Arc<Instance>| path.matches_instance(Some(instance.label()));
+            let rows = if set.entry.has_instances { set.instances.iter().filter(takes).count() } else { 1 };
+            counters.saturating_mul(rows)
+        };
+        let sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
+        sets.map(of_set).fold(0, usize::saturating_add)
     }
 
     /// Paths of a few counters to chart first: of the processor, memory and disks where the logs have them, else the first

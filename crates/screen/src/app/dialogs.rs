@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 use tachograph_counters::civil::TimeArgument;
 use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS};
@@ -56,6 +56,14 @@ impl Prompt {
     }
 }
 
+/// Whether a key is a letter of a text: with Ctrl or Alt it is a command that is not meant for it.
+fn is_text(key: &KeyEvent, character: char) -> bool {
+    // AltGr comes as both.
+    let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+    !character.is_control()
+        && (modifiers.is_empty() || modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT)
+}
+
 /// Longer answers are a slip.
 const MOST_TEXT: usize = 4096;
 
@@ -88,7 +96,11 @@ impl App {
                 prompt.is_proposed = false;
             }
             KeyCode::Left | KeyCode::Right | KeyCode::End => prompt.is_proposed = false,
-            KeyCode::Char(character) if !character.is_control() && prompt.text.len() < MOST_TEXT => {
+            KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                prompt.text.clear();
+                prompt.is_proposed = false;
+            }
+            KeyCode::Char(character) if is_text(key, character) && prompt.text.len() < MOST_TEXT => {
                 if std::mem::take(&mut prompt.is_proposed) {
                     prompt.text.clear();
                 }
@@ -179,7 +191,10 @@ impl App {
                     search.pop();
                     tree.set_search(search);
                 }
-                KeyCode::Char(character) if tree.search.len() < MOST_TEXT => {
+                KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                    tree.set_search(String::new());
+                }
+                KeyCode::Char(character) if is_text(key, character) && tree.search.len() < MOST_TEXT => {
                     let mut search = std::mem::take(&mut tree.search);
                     search.push(character);
                     tree.set_search(search);

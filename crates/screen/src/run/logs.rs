@@ -217,7 +217,11 @@ impl Worker {
             }
         };
         self.note_catalogue(&board);
-        let paths = default_paths(&*board.catalogue());
+        let catalogue = board.catalogue();
+        let mut paths = default_paths(&*catalogue);
+        if paths.is_empty() {
+            paths.extend(catalogue.first_choice().iter().filter_map(|path| PathPattern::parse(path).ok()));
+        }
         self.tell.done(Done::Opened { span: board.span(), zone: board.zone().clone(), paths });
         while let Ok(job) = to_do.recv() {
             // Of several stretches that were asked for meanwhile only the last one is wanted.

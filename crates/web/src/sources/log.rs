@@ -21,6 +21,8 @@ use crate::work::{Cancel, Work};
 
 /// Most counter paths that one log is held ready for.
 const MAX_RECENT: usize = 256;
+/// Most series of a log that are made ready at a time.
+const MAX_SERIES: usize = 50_000;
 /// Most problems of a log that are told.
 const MAX_PROBLEMS: usize = 20;
 
@@ -258,6 +260,22 @@ impl Charted {
             all.extend(paths.iter().cloned());
             let too_many = all.len().saturating_sub(MAX_RECENT);
             all.drain(..too_many);
+            // What was asked for before is forgotten where all together would be too many; what is refused is not kept.
+            let catalogue = board.catalogue();
+            let mut series: usize = 0;
+            let kept = all.iter().rev().take_while(|path| {
+                series = series.saturating_add(catalogue.most_series(path));
+                series <= MAX_SERIES
+            });
+            let kept = kept.count();
+            if kept < paths.len() {
+                self.paths = all;
+                self.paths.truncate(self.paths.len() - paths.len());
+                return Err(Refusal::too_large(format!(
+                    "the paths select more than {MAX_SERIES} counters of this log at a time: choose fewer"
+                )));
+            }
+            all.drain(..all.len() - kept);
             let mut follow = |_: LogProgress| match cancel.is_over() || log.is_closed.load(Ordering::Relaxed)
             {
                 true => ControlFlow::Break(()),
