@@ -36,5 +36,8 @@ pub use counter_type::{Class, CounterType, Size, Subtype, Suffix, TimeBase};
 pub use formula::{Calculator, FormatOptions, Formula};
 pub use quantiles::Quantiles;
 pub use raw::RawValue;
-pub use statistics::{AverageKind, DifferentFormulas, Intervals, Pairing, Series, Statistics, Summary};
+pub use statistics::{
+    AverageKind, DifferentFormulas, Intervals, PackedStatistics, Packing, Pairing, Series, Statistics,
+    Summary,
+};
 pub use status::Status;

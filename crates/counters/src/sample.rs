@@ -84,12 +84,40 @@ impl Group {
 
     /// Takes all rows out, keeping the buffers.
     pub fn clear(&mut self) {
-        self.instances = Instances::default();
+        self.clear_values();
+        self.take_rows_out();
+    }
+
+    /// Takes the values out and what was said of them, but not the rows, which are mostly those of the next sample too:
+    /// [`set_rows`](Self::set_rows) or [`take_rows_out`](Self::take_rows_out) is to follow.
+    pub fn clear_values(&mut self) {
         self.identities.clear();
         self.values.clear();
         self.status = Status::VALID_DATA;
         self.clocks = Clocks::default();
         self.boot_time = FileTime(0);
+    }
+
+    /// Takes these rows. Where they are those of before, nothing is counted: groups that go from thread to thread would
+    /// make processors wait for each other.
+    pub fn set_rows(&mut self, instances: &Instances) {
+        if !Arc::ptr_eq(&self.instances, instances) {
+            self.instances = Arc::clone(instances);
+        }
+    }
+
+    /// Takes the names of all rows out.
+    pub fn take_rows_out(&mut self) {
+        if !self.instances.is_empty() {
+            self.instances = Instances::default();
+        }
+    }
+
+    /// Takes this description; where it is that of before, nothing is counted, as in [`set_rows`](Self::set_rows).
+    pub fn describe(&mut self, set: &Arc<CounterSet>) {
+        if !Arc::ptr_eq(&self.set, set) {
+            self.set = Arc::clone(set);
+        }
     }
 
     /// Whether the group was part of this sample.

@@ -1,5 +1,6 @@
 //! Statistics of one counter over time: a small state that merges.
 
+mod packed;
 mod run;
 mod series;
 mod sums;
@@ -11,6 +12,7 @@ use crate::formula::{Calculator, Formula};
 use crate::quantiles::Quantiles;
 use crate::raw::RawValue;
 
+pub use packed::{PackedStatistics, Packing};
 pub use series::{Pairing, Series};
 use sums::Sums;
 
@@ -130,11 +132,17 @@ impl Statistics {
     /// Takes out what was added so far, and goes on empty.
     #[must_use]
     pub fn take(&mut self) -> Self {
+        let empty = self.emptied();
+        std::mem::replace(self, empty)
+    }
+
+    /// A state like this one, to which nothing was added.
+    fn emptied(&self) -> Self {
         let mut empty = Self::new(self.formula, self.intervals, self.last_machine.clone());
         if self.quantiles.is_off() {
             empty.quantiles = Quantiles::off();
         }
-        std::mem::replace(self, empty)
+        empty
     }
 
     /// Whether nothing was added, not even an error.
@@ -196,15 +204,7 @@ impl Statistics {
             return Err(DifferentFormulas);
         }
         self.sums.merge(&other.sums);
-        let later = (other.last_value_at, &other.last_machine)
-            .cmp(&(self.last_value_at, &self.last_machine))
-            // Instances of one machine, at one moment: the larger value, whatever the order of merging.
-            .then_with(|| other.last.total_cmp(&self.last));
-        if later.is_gt() {
-            self.last = other.last;
-            self.last_value_at = other.last_value_at;
-            self.last_machine.clone_from(&other.last_machine);
-        }
+        self.take_last(other.last, other.last_value_at, &other.last_machine);
         self.values += other.values;
         self.errors += other.errors;
         self.minimum = self.minimum.min(other.minimum);
@@ -214,6 +214,22 @@ impl Statistics {
             self.reach(reached);
         }
         Ok(())
+    }
+
+    /// Takes the last value of another state, where it is later.
+    #[inline]
+    fn take_last(&mut self, last: f64, at: i64, machine: &Option<Arc<str>>) {
+        let later = at.cmp(&self.last_value_at).then_with(|| {
+            // Instances of one machine, at one moment: the larger value, whatever the order of merging.
+            machine.cmp(&self.last_machine).then_with(|| last.total_cmp(&self.last))
+        });
+        if later.is_gt() {
+            self.last = last;
+            self.last_value_at = at;
+            if *machine != self.last_machine {
+                self.last_machine.clone_from(machine);
+            }
+        }
     }
 
     /// The figures so far.

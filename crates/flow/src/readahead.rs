@@ -30,7 +30,7 @@ struct Batch {
 }
 
 /// Values that a batch should hold, so that handing it over costs little against reading it.
-const BATCH_VALUES: usize = 16_384;
+const BATCH_VALUES: usize = 4_096;
 const MAX_BATCH_SAMPLES: usize = 1024;
 const BATCHES: usize = 3;
 

@@ -225,8 +225,8 @@ impl Choice {
 impl Part {
     fn copy(&self, group: &Group, out: &mut Group) {
         let width = group.set.counters.len();
-        out.set = Arc::clone(&self.set);
-        out.instances = Arc::clone(&self.instances);
+        out.describe(&self.set);
+        out.set_rows(&self.instances);
         out.status = group.status;
         out.read_at = group.read_at;
         out.clocks = group.clocks;

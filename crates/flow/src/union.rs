@@ -314,7 +314,7 @@ impl<S: Source> Source for Union<S> {
             }
             let group = &mut sample.groups[number];
             group.clear();
-            group.set = Arc::clone(set);
+            group.describe(set);
             group.status = Status::ITEM_NOT_VALIDATED;
         }
         for ((_, place), group) in places.iter().zip(&mut self.inner.groups) {

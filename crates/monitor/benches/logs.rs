@@ -1,7 +1,8 @@
 //! How long a large log takes to open, to show its first chart, and to zoom, beside a yardstick that only reads the same
 //! bytes, and the pipeline of `tacho stats`; and how much memory. The logs are made once and kept in the target folder.
 //!
-//! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES]`
+//! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES] [long|wide] [pass|zoom]`; `pass`: nothing but the one pass, `zoom`: without
+//! the last yardstick, for a profiler.
 
 mod made;
 
@@ -17,14 +18,26 @@ use tachograph_flow::run;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_monitor::{Board, LogBoard, Span};
 
+/// Columns of a chart, and most of all series together, which is what the HTTP interface gives at a time.
 const COLUMNS: usize = 1000;
+const MAX_CELLS: usize = 500_000;
 
 fn main() {
     let samples = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(2_000_000);
-    let long = log("long", made::Shape { counters: 4, instances: 5, samples });
-    measure(&long, r"\Made(*)\*");
-    let wide = log("wide", made::Shape { counters: 28, instances: 200, samples: 361 });
-    measure(&wide, r"\Made(*)\*");
+    let only = std::env::args().find(|argument| matches!(argument.as_str(), "long" | "wide"));
+    for (name, shape) in [
+        ("long", made::Shape { counters: 4, instances: 5, samples }),
+        ("wide", made::Shape { counters: 28, instances: 200, samples: 361 }),
+    ] {
+        if only.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let path = log(name, shape);
+        match std::env::args().any(|argument| argument == "pass") {
+            true => (0..3).for_each(|_| drop(pass(&path, r"\Made(*)\*"))),
+            false => measure(&path, r"\Made(*)\*"),
+        }
+    }
 }
 
 /// A made log, from an earlier run where there is one.
@@ -47,26 +60,37 @@ fn measure(path: &Path, counters: &str) {
     let read_again = timed("read the file again (yardstick)", || read(path));
     println!("  that is {:.2} GB/s", bytes as f64 / 1e9 / read_again.1.as_secs_f64());
     let before = resident("VmHWM");
-    let patterns = [PathPattern::parse(counters).expect("a path")];
     let begun = Instant::now();
+    let mut board = pass(path, counters);
+    let whole = board.span().expect("it has samples");
+    let series = board.catalogue().most_series(&PathPattern::parse(counters).expect("a path"));
+    let columns = COLUMNS.min(MAX_CELLS / series.max(1));
+    let name = format!("first chart, of {columns} columns");
+    let (first, _) = timed(&name, || board.reduce(whole, columns, &[]).expect("it reads"));
+    println!("  open to first chart: {:.0} ms, {} series", ms(begun.elapsed()), first.series.len());
+    drop(first);
+    println!("  memory: peak {} MB, before {before} MB, after {} MB", resident("VmHWM"), resident("VmRSS"));
+    for (share, name) in [(0.001, "0.1 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %")] {
+        zoom(&mut board, whole, columns, share, name);
+    }
+    if !std::env::args().any(|argument| argument == "zoom") {
+        timed("the pipeline of stats, with quantiles", || stats(path));
+    }
+}
+
+/// Opens a log and chooses its counters, for which it is read once.
+fn pass(path: &Path, counters: &str) -> LogBoard {
+    let patterns = [PathPattern::parse(counters).expect("a path")];
     let (mut board, _) = timed("open", || {
         LogBoard::open(vec![path.to_owned()], &mut |_| ControlFlow::Continue(())).expect("it opens")
     });
     timed("choose the counters (the one pass)", || {
         board.set_paths(&patterns, &mut |_| ControlFlow::Continue(())).expect("it reads")
     });
-    let whole = board.span().expect("it has samples");
-    let (first, _) = timed("first chart", || board.reduce(whole, COLUMNS, &[]).expect("it reads"));
-    println!("  open to first chart: {:.0} ms, {} series", ms(begun.elapsed()), first.series.len());
-    drop(first);
-    println!("  memory: peak {} MB, before {before} MB, after {} MB", resident("VmHWM"), resident("VmRSS"));
-    for (share, name) in [(0.001, "0.1 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %")] {
-        zoom(&mut board, whole, share, name);
-    }
-    timed("the pipeline of stats, with quantiles", || stats(path));
+    board
 }
 
-fn zoom(board: &mut LogBoard, whole: Span, share: f64, name: &str) {
+fn zoom(board: &mut LogBoard, whole: Span, columns: usize, share: f64, name: &str) {
     let (mut worst, cpu) = (Duration::ZERO, processor_ms());
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for _ in 0..10 {
@@ -76,7 +100,7 @@ fn zoom(board: &mut LogBoard, whole: Span, share: f64, name: &str) {
         let place = (random >> 11) as f64 / (1u64 << 53) as f64;
         let span = whole.zoomed(share, place);
         let begun = Instant::now();
-        let reduced = board.reduce(span, COLUMNS, &[]).expect("it reads");
+        let reduced = board.reduce(span, columns, &[]).expect("it reads");
         worst = worst.max(begun.elapsed());
         assert!(share < 0.01 || !reduced.series.is_empty());
     }

@@ -1,6 +1,7 @@
 //! Logs, of which any stretch can be charted.
 
 mod catalogue;
+pub(crate) mod cells;
 mod index;
 mod opening;
 mod reading;

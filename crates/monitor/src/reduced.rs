@@ -1,14 +1,13 @@
 //! What a chart shows of a span: columns and statistics.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::{Intervals, Statistics, Summary};
+use tachograph_counters::{Statistics, Summary};
 
+use crate::logs::cells::Kept;
 use crate::series::{SeriesId, SeriesInfo, SeriesTable};
 use crate::span::Span;
 
@@ -81,22 +80,46 @@ impl Reduced {
 pub struct Reduction {
     span: Span,
     columns: usize,
-    series: HashMap<SeriesId, Growing>,
+    places: HashMap<SeriesId, usize>,
+    series: Vec<Growing>,
 }
 
 /// A series on its way.
 #[derive(Debug)]
 struct Growing {
+    id: SeriesId,
     /// All columns before the current one.
     whole: Option<Statistics>,
     column: usize,
-    current: Statistics,
+    /// The current column; nothing before the first.
+    current: Option<Statistics>,
     columns: Vec<Column>,
 }
 
 impl Growing {
-    fn end_column(&mut self, next: Statistics) {
-        let ended = std::mem::replace(&mut self.current, next);
+    /// Adds to a column, either a state or what merges into one.
+    #[inline]
+    fn add<T>(
+        &mut self,
+        column: usize,
+        columns: usize,
+        added: T,
+        into_state: impl FnOnce(T) -> Statistics,
+        merge_into: impl FnOnce(T, &mut Statistics),
+    ) {
+        match &mut self.current {
+            Some(current) if column <= self.column => merge_into(added, current),
+            _ => {
+                self.end_column(columns);
+                self.current = Some(into_state(added));
+                self.column = column;
+            }
+        }
+    }
+
+    fn end_column(&mut self, columns: usize) {
+        let Some(ended) = self.current.take() else { return };
+        self.columns.resize(columns, Column::default());
         self.columns[self.column] = Column::of(&ended);
         match &mut self.whole {
             Some(whole) => merge(whole, &ended),
@@ -106,7 +129,7 @@ impl Growing {
 }
 
 /// A series has one formula, so its states always merge.
-fn merge(state: &mut Statistics, other: &Statistics) {
+pub(crate) fn merge(state: &mut Statistics, other: &Statistics) {
     let merged = state.merge(other);
     debug_assert!(merged.is_ok());
 }
@@ -114,7 +137,7 @@ fn merge(state: &mut Statistics, other: &Statistics) {
 impl Reduction {
     /// Without a value yet.
     pub fn new(span: Span, columns: usize) -> Self {
-        Self { span, columns: columns.max(1), series: HashMap::new() }
+        Self { span, columns: columns.max(1), places: HashMap::new(), series: Vec::new() }
     }
 
     /// The span.
@@ -130,48 +153,45 @@ impl Reduction {
     /// Adds the state of intervals that end in a column. Nothing happens beyond the last column. The columns of a series
     /// come from left to right: one further left (a clock was set back) counts where the series is already.
     pub fn add(&mut self, series: SeriesId, column: usize, state: Statistics) {
-        self.take(series, column, Cow::Owned(state));
+        let place = self.place(series);
+        self.add_at(place, column, state);
     }
 
-    /// As [`add`](Self::add), of a state that is kept.
-    pub(crate) fn add_kept(&mut self, series: SeriesId, column: usize, state: &Statistics) {
-        self.take(series, column, Cow::Borrowed(state));
+    /// Where a series is kept.
+    pub(crate) fn place(&mut self, id: SeriesId) -> usize {
+        *self.places.entry(id).or_insert_with(|| {
+            self.series.push(Growing { id, whole: None, column: 0, current: None, columns: Vec::new() });
+            self.series.len() - 1
+        })
     }
 
-    fn take(&mut self, series: SeriesId, column: usize, state: Cow<'_, Statistics>) {
-        if column >= self.columns {
-            return;
+    /// As [`add`](Self::add), of the series at a [place](Self::place).
+    pub(crate) fn add_at(&mut self, place: usize, column: usize, state: Statistics) {
+        if column < self.columns {
+            let merge_into = |state: Statistics, current: &mut Statistics| merge(current, &state);
+            self.series[place].add(column, self.columns, state, |state| state, merge_into);
         }
-        match self.series.entry(series) {
-            Entry::Occupied(known) => {
-                let known = known.into_mut();
-                if column > known.column {
-                    known.end_column(state.into_owned());
-                    known.column = column;
-                } else {
-                    merge(&mut known.current, &state);
-                }
-            }
-            Entry::Vacant(place) => {
-                let columns = vec![Column::default(); self.columns];
-                place.insert(Growing { whole: None, column, current: state.into_owned(), columns });
-            }
+    }
+
+    /// As [`add_at`](Self::add_at), of a state that is kept.
+    pub(crate) fn add_kept(&mut self, place: usize, column: usize, kept: Kept<'_>) {
+        if column < self.columns {
+            self.series[place].add(column, self.columns, kept, Kept::to_state, Kept::merge_into);
         }
     }
 
     /// The chart of the series that one of the paths selects; without paths, of all.
     pub fn finish(self, table: &SeriesTable, paths: &[PathPattern]) -> Reduced {
         let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
-        for (id, mut growing) in self.series {
-            let Some(info) = table.get(id) else { continue };
+        for mut growing in self.series {
+            growing.end_column(self.columns);
+            let (Some(info), Some(whole)) = (table.get(growing.id), growing.whole) else { continue };
             let place = paths.iter().position(|path| info.is_selected_by(path));
             if place.is_none() && !paths.is_empty() {
                 continue;
             }
-            let empty = Statistics::new(None, Intervals::All, None).without_quantiles();
-            growing.end_column(empty);
-            let summary = growing.whole.map(|whole| whole.summary()).unwrap_or_default();
-            let reduced = ReducedSeries { info: Arc::clone(info), summary, columns: growing.columns };
+            let reduced =
+                ReducedSeries { info: Arc::clone(info), summary: whole.summary(), columns: growing.columns };
             series.push((place.unwrap_or_default(), reduced));
         }
         series.sort_by_key(|(place, series)| (*place, series.info.id));

@@ -50,51 +50,69 @@ impl Series {
         let is_plain = self.statistics.intervals == Intervals::All
             && (!formula.uses_time_base() || calculator.time_base() > 0)
             && self.statistics.formula == Some(formula);
-        let mut sums = RunSums::default();
+        let has_quantiles = !self.statistics.quantiles.is_off();
+        let before = self.previous;
+        let mut previous = before.as_ref();
+        let mut sums = RunSums::from(previous);
         for (raw, at) in run {
-            let ordinary = match &self.previous {
+            let ordinary = match previous {
                 _ if !is_plain || pairing != Pairing::Continues || raw.status.is_error() => None,
+                // The clock was set back.
+                _ if sums.count > 0 && at < sums.last_time => None,
                 _ if !formula.needs_two_samples() => one_sample(formula, raw, time_base),
                 Some(previous) if previous.status.is_error() => None,
-                Some(previous) if raw.first < previous.first || raw.second < previous.second => None,
-                Some(previous) => {
-                    let n = raw.first.wrapping_sub(previous.first) as u64;
-                    let d = raw.second.wrapping_sub(previous.second) as u64;
-                    // A numerator without a denominator is formatted, but measures nothing.
-                    (d != 0 || n == 0).then(|| (n, d, evaluate(formula, n as f64, d as f64, time_base, 1)))
-                }
+                Some(previous) => two_samples(formula, previous, raw, time_base),
                 None => None,
             };
-            let Some((numerator, denominator, formatted)) = ordinary else {
-                sums.give(&mut self.statistics, calculator);
-                sums = RunSums::default();
+            let Some(formatted) = ordinary else {
+                sums.give(&mut self.statistics, calculator, previous);
+                self.previous = previous.copied();
                 self.add(calculator, raw, at, pairing);
+                previous = self.previous.is_some().then_some(raw);
+                sums = RunSums::from(previous);
                 pairing = Pairing::Continues;
                 continue;
             };
-            self.previous = Some(*raw);
+            previous = Some(raw);
             if formula == Formula::Fraction {
                 self.statistics.sums.add_formatted(formatted);
             }
-            sums.add(formula, numerator, denominator, formatted, at);
-            self.statistics.quantiles.add(formatted);
+            if formula == Formula::Value {
+                sums.firsts += i128::from(raw.first);
+            }
+            sums.add(formatted, at);
+            if has_quantiles {
+                self.statistics.quantiles.add(formatted);
+            }
         }
-        sums.give(&mut self.statistics, calculator);
+        sums.give(&mut self.statistics, calculator, previous);
+        self.previous = previous.copied();
     }
+}
+
+/// What a two-sample formula makes of two ordinary raw values.
+#[inline(always)]
+fn two_samples(formula: Formula, older: &RawValue, newer: &RawValue, time_base: f64) -> Option<f64> {
+    let (n, d) = (newer.first.wrapping_sub(older.first), newer.second.wrapping_sub(older.second));
+    // Not ordinary: what went back, and differences beyond 63 bits, which differ in sign.
+    if newer.first < older.first || newer.second < older.second || (n | d) < 0 {
+        return None;
+    }
+    // A numerator without a denominator is formatted, but measures nothing.
+    (d != 0 || n == 0).then(|| evaluate(formula, n as f64, d as f64, time_base, 1))
 }
 
 /// What a one-sample formula makes of an ordinary raw value.
 #[inline]
-fn one_sample(formula: Formula, raw: &RawValue, time_base: f64) -> Option<(u64, u64, f64)> {
-    let formatted = match formula {
-        Formula::Fraction if raw.second > 0 => (raw.first as f64 / raw.second as f64) * 100.0,
+fn one_sample(formula: Formula, raw: &RawValue, time_base: f64) -> Option<f64> {
+    match formula {
+        Formula::Fraction if raw.second > 0 => Some((raw.first as f64 / raw.second as f64) * 100.0),
         Formula::Elapsed if raw.first <= raw.second && raw.first != 0 => {
-            raw.second.wrapping_sub(raw.first) as u64 as f64 / time_base
+            Some(raw.second.wrapping_sub(raw.first) as u64 as f64 / time_base)
         }
-        Formula::Value => return Some((raw.first as u64, 0, raw.first as f64)),
-        _ => return None,
-    };
-    Some((0, 0, formatted))
+        Formula::Value => Some(raw.first as f64),
+        _ => None,
+    }
 }
 
 /// The formula of a number that [`Series::add_run`] gave.
@@ -118,41 +136,37 @@ const fn formula_of(number: u8) -> Formula {
     }
 }
 
-/// What ordinary values of a run add up to.
-struct RunSums {
-    numerator: i128,
-    denominator: i128,
+/// What ordinary values that follow one another add up to.
+struct RunSums<'a> {
+    /// The raw value that opens the first interval: the differences of all intervals add up to that of last and first.
+    opening: Option<&'a RawValue>,
+    /// Of plain counts the sum.
+    firsts: i128,
     count: u64,
     minimum: f64,
     maximum: f64,
     last: f64,
-    last_value_at: i64,
+    /// They are in the order of time.
     first_time: Moment,
     last_time: Moment,
 }
 
-impl Default for RunSums {
-    fn default() -> Self {
+impl<'a> RunSums<'a> {
+    fn from(opening: Option<&'a RawValue>) -> Self {
         Self {
-            numerator: 0,
-            denominator: 0,
+            opening,
+            firsts: 0,
             count: 0,
             minimum: f64::INFINITY,
             maximum: f64::NEG_INFINITY,
             last: 0.0,
-            last_value_at: 0,
             first_time: Moment::default(),
             last_time: Moment::default(),
         }
     }
-}
 
-impl RunSums {
-    #[inline]
-    fn add(&mut self, formula: Formula, numerator: u64, denominator: u64, formatted: f64, at: Moment) {
-        self.numerator +=
-            if formula == Formula::Value { i128::from(numerator as i64) } else { i128::from(numerator) };
-        self.denominator += i128::from(denominator);
+    #[inline(always)]
+    fn add(&mut self, formatted: f64, at: Moment) {
         if formatted < self.minimum {
             self.minimum = formatted;
         }
@@ -160,30 +174,30 @@ impl RunSums {
             self.maximum = formatted;
         }
         self.last = formatted;
-        self.last_value_at = at.utc.0;
-        if self.count == 0 || at < self.first_time {
+        if self.count == 0 {
             self.first_time = at;
         }
-        if self.count == 0 || at > self.last_time {
-            self.last_time = at;
-        }
+        self.last_time = at;
         self.count += 1;
     }
 
-    fn give(&self, statistics: &mut Statistics, calculator: &Calculator) {
+    /// Adds them to the statistics; `last` is the last raw value.
+    fn give(&self, statistics: &mut Statistics, calculator: &Calculator, last: Option<&RawValue>) {
         let (Some(formula), 1..) = (calculator.formula(), self.count) else { return };
-        statistics.sums.add_many(
-            formula,
-            self.numerator,
-            self.denominator,
-            self.count,
-            calculator.time_base(),
-        );
+        let difference = |of: fn(&RawValue) -> i64| {
+            i128::from(last.map_or(0, of)) - i128::from(self.opening.map_or(0, of))
+        };
+        let (numerator, denominator) = match formula {
+            Formula::Value => (self.firsts, 0),
+            _ if formula.needs_two_samples() => (difference(|raw| raw.first), difference(|raw| raw.second)),
+            _ => (0, 0),
+        };
+        statistics.sums.add_many(formula, numerator, denominator, self.count, calculator.time_base());
         statistics.values += self.count;
         statistics.minimum = statistics.minimum.min(self.minimum);
         statistics.maximum = statistics.maximum.max(self.maximum);
         statistics.last = self.last;
-        statistics.last_value_at = self.last_value_at;
+        statistics.last_value_at = self.last_time.utc.0;
         statistics.reach(self.first_time);
         statistics.reach(self.last_time);
     }

@@ -39,7 +39,55 @@ impl Differences {
     }
 }
 
+/// Sums of one clock, in 64 bits each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainSums {
+    pub(super) time_base: i64,
+    pub(super) multi_count: u32,
+    pub(super) count: u64,
+    /// Of sums of differences the numerator and the denominator; of sums of formatted values the bits of the sum and of
+    /// its rest.
+    pub(super) words: [u64; 2],
+}
+
+/// Whether the average of a formula is that of formatted values which are no integers.
+fn sums_formatted(formula: Option<Formula>) -> bool {
+    matches!(formula, Some(Formula::Double | Formula::Fraction))
+}
+
 impl Sums {
+    /// The clock and the multiplier of most of what was added.
+    pub(super) fn key(&self) -> (i64, u32) {
+        self.main.key()
+    }
+
+    /// The sums in 64 bits each; `None` where they are of several clocks, or too large.
+    pub(super) fn plain(&self, formula: Option<Formula>) -> Option<PlainSums> {
+        let Self { main, others, formatted } = self;
+        let word = |sum: i128| i64::try_from(sum).map(|word| word as u64).ok();
+        let words = match sums_formatted(formula) {
+            true => [formatted.sum.to_bits(), formatted.rest.to_bits()],
+            false => [word(main.numerator)?, word(main.denominator)?],
+        };
+        let Differences { time_base, multi_count, count, .. } = *main;
+        others.is_empty().then_some(PlainSums { time_base, multi_count, count, words })
+    }
+
+    /// Adds what [`plain`](Self::plain) gave, of the same formula.
+    #[inline]
+    pub(super) fn merge_plain(&mut self, formula: Option<Formula>, plain: &PlainSums) {
+        let PlainSums { time_base, multi_count, count, words: [first, second] } = *plain;
+        let mut part = Differences { time_base, multi_count, count, numerator: 0, denominator: 0 };
+        if sums_formatted(formula) {
+            self.formatted.add(f64::from_bits(first));
+            self.formatted.add(f64::from_bits(second));
+        } else {
+            part.numerator = i128::from(first as i64);
+            part.denominator = i128::from(second as i64);
+        }
+        self.absorb(&part);
+    }
+
     #[inline]
     pub(super) fn add(&mut self, formula: Formula, terms: &Terms, time_base: i64, multi_count: u32) {
         let (numerator, denominator) = match formula {

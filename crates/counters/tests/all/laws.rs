@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, FormatOptions, Formula, Intervals, Pairing, RawValue, Series,
-    Statistics, Status, Summary,
+    AverageKind, Calculator, CounterType, FormatOptions, Formula, Intervals, Packing, Pairing, RawValue,
+    Series, Statistics, Status, Summary,
 };
 
 fn config() -> ProptestConfig {
@@ -289,6 +289,32 @@ proptest! {
         states.extend((0..empty_ones).map(|_| Statistics::new(kind.formula(), intervals, None)));
         let merged = merge_all(states, &choices).summary();
         same(kind, &whole(kind, intervals, &events).summary(), &merged)?;
+    }
+
+    /// What is packed comes back, and merges as what it was; what cannot be packed says so.
+    #[test]
+    fn packing_changes_nothing(
+        kind in counter_type(),
+        intervals in intervals(),
+        events in events(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
+    ) {
+        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.index(events.len() + 1)).collect();
+        cuts.sort_unstable();
+        let cut = |from: usize, to: usize| part(kind, intervals, &events, from, to).without_quantiles();
+        let (one, other) = (cut(0, cuts[0]), cut(cuts[0], cuts[1]));
+        let packing = Packing::of(&one);
+        for state in [&one, &other] {
+            let Some(packed) = packing.pack(state) else { continue };
+            prop_assert_eq!(state.summary().errors, 0);
+            same(kind, &packing.unpack(&packed).summary(), &state.summary())?;
+            for base in [&one, &other, &Statistics::new(kind.formula(), intervals, None).without_quantiles()] {
+                let (mut merged, mut as_packed) = (base.clone(), base.clone());
+                merged.merge(state).expect("one formula");
+                packing.merge(&mut as_packed, &packed);
+                same(kind, &as_packed.summary(), &merged.summary())?;
+            }
+        }
     }
 
     /// Several machines (and several instances of one machine), on clocks and in time zones of their own.

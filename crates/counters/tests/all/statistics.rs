@@ -2,8 +2,8 @@
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, Intervals, Pairing, Quantiles, RawValue, Series, Statistics,
-    Status, Summary,
+    AverageKind, Calculator, CounterType, Formula, Intervals, PackedStatistics, Packing, Pairing, Quantiles,
+    RawValue, Series, Statistics, Status, Summary,
 };
 
 const BAD: RawValue = RawValue::error(Status::NO_MACHINE);
@@ -274,6 +274,78 @@ fn machines_on_different_clocks() {
     assert_eq!(summary.average, Some((300.0 + 400.0 + 2100.0) / 70.0));
     assert_eq!(summary.last, Some(10.0), "B is after A, and C ended before");
     assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
+}
+
+/// What the stretches of an ordinary log are: all of them have room in little.
+#[test]
+fn ordinary_stretches_are_packed() {
+    assert_eq!(size_of::<PackedStatistics>(), 64);
+    for kind in [
+        CounterType::BULK_COUNT,
+        CounterType::TIMER_100NS,
+        CounterType::AVERAGE_BULK,
+        CounterType::LARGE_RAWCOUNT,
+        CounterType::RAW_FRACTION,
+        CounterType::MULTI_TIMER_100NS,
+        CounterType::DOUBLE_RAW,
+    ] {
+        let calculator = Calculator::new(kind, 10_000_000);
+        let machine = Some("HERE".into());
+        let state = Statistics::new(calculator.formula(), Intervals::All, machine).without_quantiles();
+        let mut series = Series::new(state);
+        let mut parts = Vec::new();
+        for second in 0..64 {
+            let raw =
+                RawValue { multi_count: 3, ..RawValue::new(second * second, (second + 1) * 10_000_000) };
+            series.add(&calculator, &raw, at(second), Pairing::Continues);
+            if second % 16 == 15 {
+                parts.push(series.cut());
+            }
+        }
+        let packing = Packing::of(&parts[0]);
+        let mut merged = parts[0].clone();
+        for part in &parts[1..] {
+            let packed = packing.pack(part).unwrap_or_else(|| panic!("{kind}: {part:?}"));
+            assert_eq!(packing.unpack(&packed).summary(), part.summary(), "{kind}");
+            packing.merge(&mut merged, &packed);
+        }
+        assert!(packing.pack(&merged).is_some(), "{kind}");
+        let opens = calculator.formula().is_some_and(Formula::needs_two_samples);
+        assert_eq!(merged.summary().values, 64 - u64::from(opens), "{kind}");
+    }
+}
+
+/// What has no room in little is not packed as something else.
+#[test]
+fn extraordinary_stretches_are_not_packed() {
+    let calculator = Calculator::new(CounterType::BULK_COUNT, 1000);
+    let rate = |from: i64, to: i64, time_base: i64| {
+        let state = Statistics::new(calculator.formula(), Intervals::All, None).without_quantiles();
+        let mut series = Series::new(state);
+        let calculator = Calculator::new(CounterType::BULK_COUNT, time_base);
+        for second in from..to {
+            let raw = RawValue::new(second * 5, second * time_base);
+            series.add(&calculator, &raw, at(second), Pairing::Continues);
+        }
+        series.cut()
+    };
+    let ordinary = rate(0, 4, 1000);
+    let packing = Packing::of(&ordinary);
+    assert!(packing.pack(&ordinary).is_some());
+    let mut with_error = ordinary.clone();
+    with_error.add(&calculator, None, &RawValue::error(Status::CSTATUS_INVALID_DATA), at(5));
+    let quantiles = Statistics::new(calculator.formula(), Intervals::All, None);
+    let mut two_clocks = ordinary.clone();
+    two_clocks.merge(&rate(5, 9, 3000)).expect("one formula");
+    for (what, state) in [
+        ("an error", with_error),
+        ("quantiles", quantiles),
+        ("no value", rate(0, 1, 1000)),
+        ("another clock", rate(0, 4, 3000)),
+        ("two clocks", two_clocks),
+    ] {
+        assert!(packing.pack(&state).is_none(), "{what}");
+    }
 }
 
 #[test]

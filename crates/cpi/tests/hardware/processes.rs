@@ -108,15 +108,21 @@ fn commands_are_counted_with_threads_and_children() {
     // The own process is as large as can be, and none of it is counted.
     region(LONG);
     for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
-        let (less, more) =
-            (count_workload(short, threads, children), count_workload(long, threads, children));
+        let is_alone = threads + children == 0;
+        // An interrupt in the midst of an atomic update makes the program repeat it: a few instructions more, rarely. The
+        // least of several is without.
+        let least = |turns: u64| {
+            let counts = (0..if is_alone { 5 } else { 1 }).map(|_| count_workload(turns, threads, children));
+            counts.min_by_key(|counts| counts.instructions).expect("one at least")
+        };
+        let (less, more) = (least(short), least(long));
         // A child is forked, makes its region, and executes the program anew, which makes its own.
         let regions = u64::from(1 + threads + 2 * children);
         let expected = instructions(long - short) * regions;
         let found = more.instructions - less.instructions;
         let name = format!("command with {threads} more threads and {children} children");
         // Waiting for threads and children takes a few instructions, not always the same.
-        let slack = if threads + children == 0 { 0 } else { expected / 10_000 };
+        let slack = if is_alone { 0 } else { expected / 10_000 };
         assert!(found.abs_diff(expected) <= slack, "{name}: longer by {found}, not {expected}");
         for counts in [less, more] {
             assert_eq!(counts.core_cycles, counts.instructions << shift, "{name}");

@@ -184,12 +184,8 @@ impl LiveGroup {
 
     /// Overwrites `group` with what was collected.
     pub(super) fn fill(&self, group: &mut Group, queried: &QueriedSet, named: &NamedSet, at: Moments) {
-        if !Arc::ptr_eq(&group.set, &self.description) {
-            group.set = Arc::clone(&self.description);
-        }
-        group.values.clear();
-        group.identities.clear();
-        group.status = Status::VALID_DATA;
+        group.describe(&self.description);
+        group.clear_values();
         group.clocks = Clocks {
             ticks: at.ticks,
             frequency: FREQUENCY,
@@ -219,14 +215,10 @@ impl LiveGroup {
                 }
             }
             None if queried.outcome().is_err() => {
-                group.instances = Instances::default();
+                group.take_rows_out();
                 group.status = Status::NO_DATA;
             }
-            None => {
-                if !Arc::ptr_eq(&group.instances, &view.instances) {
-                    group.instances = Arc::clone(&view.instances);
-                }
-            }
+            None => group.set_rows(&view.instances),
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use csv::ByteRecord;
+use tachograph_counters::RawValue;
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::sample::{Clocks, Group, Sample};
+use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instances;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{RawValue, Status};
 
 use crate::mark::Place;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problem, Problems};
@@ -298,14 +298,9 @@ impl<R: Read> TextReader<R> {
         for (number, ((group, column), cell)) in
             sample.groups.iter_mut().zip(&self.columns).zip(cells).enumerate()
         {
-            if !Arc::ptr_eq(&group.set, &column.set) {
-                group.set = Arc::clone(&column.set);
-            }
-            group.identities.clear();
-            group.values.clear();
-            group.status = Status::VALID_DATA;
+            group.describe(&column.set);
+            group.clear_values();
             group.read_at = FileTime(0);
-            group.clocks = Clocks::default();
             let instances = match parse_cell(cell) {
                 Cell::Number(value) => {
                     group.values.push(RawValue::from_double(value));
@@ -323,9 +318,7 @@ impl<R: Read> TextReader<R> {
                     &self.none
                 }
             };
-            if !Arc::ptr_eq(&group.instances, instances) {
-                group.instances = Arc::clone(instances);
-            }
+            group.set_rows(instances);
         }
     }
 

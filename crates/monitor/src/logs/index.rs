@@ -1,16 +1,16 @@
 //! What is kept of logs: statistics of short stretches of samples, and where these begin.
 
-use tachograph_counters::Statistics;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Sink};
 
+use super::cells::{CELL_BYTES, CellsOf, IndexedSeries, Kept};
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
 
 /// Most buckets.
-const MAX_BUCKETS: usize = 1 << 15;
+const MAX_BUCKETS: usize = 1 << 16;
 
 /// With fewer buckets than this their statistics are not worth their room: all is read again each time.
 const FEWEST_BUCKETS: usize = 16;
@@ -38,21 +38,11 @@ pub(super) struct Index {
     buckets: Vec<Bucket>,
     /// By the sink's numbers.
     series: Vec<IndexedSeries>,
-    cells: usize,
+    /// What their statistics take.
+    bytes: usize,
     /// `None` when statistics would take too much room.
     sink: Option<StatisticsSink>,
     most_bytes: usize,
-}
-
-/// A counter of an instance: its statistics in the buckets in which it has any, in order.
-struct IndexedSeries {
-    id: SeriesId,
-    cells: Vec<Cell>,
-}
-
-struct Cell {
-    bucket: u32,
-    state: Statistics,
 }
 
 /// The times of some samples that follow one another.
@@ -78,7 +68,7 @@ impl Index {
             intervals: Vec::new(),
             buckets: Vec::new(),
             series: Vec::new(),
-            cells: 0,
+            bytes: 0,
             sink: Some(StatisticsSink::new(options)),
             most_bytes,
         }
@@ -121,19 +111,10 @@ impl Index {
         let known = self.series.len();
         for number in known..sink.len() {
             let Some(row) = sink.row(number) else { break };
-            self.series.push(IndexedSeries { id: table.number(&row), cells: Vec::new() });
+            self.series.push(IndexedSeries::new(table.number(&row)));
         }
-        let (series, cells) = (&mut self.series, &mut self.cells);
-        sink.cut(|number, state| {
-            let known = &mut series[number].cells;
-            match known.last_mut().filter(|cell| cell.bucket == bucket) {
-                Some(cell) => merge(&mut cell.state, &state),
-                None => {
-                    known.push(Cell { bucket, state });
-                    *cells += 1;
-                }
-            }
-        });
+        let (series, bytes) = (&mut self.series, &mut self.bytes);
+        sink.cut(|number, state| *bytes += series[number].add(bucket, state));
         // After the cut, which ends the intervals.
         last.reach = last.reach.min(sink.take_reach());
     }
@@ -146,7 +127,7 @@ impl Index {
     /// Makes buckets as long as they will have to be when so many samples come, which saves work on the way. An
     /// expectation that comes true only in part costs precision, not truth.
     pub(super) fn expect(&mut self, samples: u64) {
-        let most = self.most_bytes / size_of::<Cell>() / self.series.len().max(1);
+        let most = self.most_bytes / CELL_BYTES / self.series.len().max(1);
         while self.buckets.len() > FEWEST_BUCKETS && samples / self.width > most.clamp(1, MAX_BUCKETS) as u64
         {
             self.fold_once();
@@ -155,7 +136,7 @@ impl Index {
 
     /// Makes buckets twice as long while there is too much.
     fn fold(&mut self) {
-        while self.buckets.len() > MAX_BUCKETS || self.cells * size_of::<Cell>() > self.most_bytes {
+        while self.buckets.len() > MAX_BUCKETS || self.bytes > self.most_bytes {
             if self.buckets.len() <= FEWEST_BUCKETS {
                 self.give_up_cells();
                 return;
@@ -174,24 +155,14 @@ impl Index {
             })
         };
         self.buckets = self.buckets.chunks(2).filter_map(fold).collect();
-        self.cells = 0;
-        for series in &mut self.series {
-            series.cells.dedup_by(|later, earlier| {
-                let is_same = later.bucket / 2 == earlier.bucket / 2;
-                if is_same {
-                    merge(&mut earlier.state, &later.state);
-                }
-                is_same
-            });
-            series.cells.iter_mut().for_each(|cell| cell.bucket /= 2);
-            self.cells += series.cells.len();
-        }
+        self.series.iter_mut().for_each(IndexedSeries::fold);
+        self.bytes = self.series.iter().map(IndexedSeries::bytes).sum();
     }
 
     fn give_up_cells(&mut self) {
         self.sink = None;
         self.series = Vec::new();
-        self.cells = 0;
+        self.bytes = 0;
     }
 
     pub(super) fn samples(&self) -> u64 {
@@ -227,39 +198,30 @@ impl Index {
         self.sink.is_some()
     }
 
-    /// Goes through the statistics of the series chosen, from a bucket on.
-    pub(super) fn cells_from(&self, bucket: usize, mut is_chosen: impl FnMut(SeriesId) -> bool) -> Cells<'_> {
-        let from =
-            |series: &IndexedSeries| series.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
-        let series = self.series.iter().filter(|series| is_chosen(series.id));
-        Cells { series: series.map(|series| (series.id, &series.cells[from(series)..])).collect() }
+    /// Goes through the statistics of series, from a bucket on: of those for which `chosen` gives something, which comes
+    /// along.
+    pub(super) fn cells_from<T: Copy>(
+        &self,
+        bucket: usize,
+        mut chosen: impl FnMut(SeriesId) -> Option<T>,
+    ) -> Cells<'_, T> {
+        let series = self.series.iter().filter_map(|series| Some((chosen(series.id)?, series.from(bucket)?)));
+        Cells { series: series.collect() }
     }
 }
 
 /// Statistics by bucket, the buckets in rising order.
-pub(super) struct Cells<'a> {
-    series: Vec<(SeriesId, &'a [Cell])>,
+pub(super) struct Cells<'a, T> {
+    series: Vec<(T, CellsOf<'a>)>,
 }
 
-impl<'a> Cells<'a> {
+impl<'a, T: Copy> Cells<'a, T> {
     /// The statistics of one bucket, which comes after those asked for before.
-    pub(super) fn of(&mut self, bucket: usize, mut each: impl FnMut(SeriesId, &'a Statistics)) {
-        for (id, cells) in &mut self.series {
-            while let Some((cell, rest)) = cells.split_first() {
-                if cell.bucket as usize > bucket {
-                    break;
-                }
-                if cell.bucket as usize == bucket {
-                    each(*id, &cell.state);
-                }
-                *cells = rest;
+    pub(super) fn of(&mut self, bucket: usize, mut each: impl FnMut(T, Kept<'a>)) {
+        for (which, cells) in &mut self.series {
+            if let Some(kept) = cells.of(bucket) {
+                each(*which, kept);
             }
         }
     }
-}
-
-/// A series has one formula, so its states always merge.
-fn merge(state: &mut Statistics, other: &Statistics) {
-    let merged = state.merge(other);
-    debug_assert!(merged.is_ok());
 }

@@ -20,8 +20,8 @@ pub(super) struct Reading<'a> {
     reduction: &'a mut Reduction,
     paths: &'a [PathPattern],
     sink: StatisticsSink,
-    /// By the sink's number; `None` for what is not charted.
-    ids: Vec<Option<SeriesId>>,
+    /// By the sink's number the place in the reduction; `None` for what is not charted.
+    places: Vec<Option<usize>>,
     sample: Sample,
     /// The number of the span's first sample.
     begin: u64,
@@ -55,7 +55,7 @@ impl<'a> Reading<'a> {
             reduction,
             paths,
             sink: StatisticsSink::new(options),
-            ids: Vec::new(),
+            places: Vec::new(),
             sample: Sample::default(),
             begin: 0,
             baselines: None,
@@ -76,7 +76,8 @@ impl<'a> Reading<'a> {
         if !self.find_begin(first)? {
             return Ok(());
         }
-        let mut cells = self.index.cells_from(first, |id| is_charted(id, self.paths, self.table));
+        let chosen = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.place(id));
+        let mut cells = self.index.cells_from(first, chosen);
         for (number, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
             let (from, to) = self.index.range_of(number);
             let is_whole = from >= self.begin && (end.is_none() || number < last);
@@ -84,7 +85,7 @@ impl<'a> Reading<'a> {
                 Some(column) => {
                     self.cut();
                     let reduction = &mut *self.reduction;
-                    cells.of(number, |id, state| reduction.add_kept(id, column, state));
+                    cells.of(number, |place, kept| reduction.add_kept(place, column, kept));
                 }
                 None => {
                     if !self.read(from.max(self.begin), to, bucket.reach)? {
@@ -229,15 +230,15 @@ impl<'a> Reading<'a> {
     /// Adds what was read since the last cut to its column.
     fn cut(&mut self) {
         let Some(column) = self.column.take() else { return };
-        let Self { sink, ids, table, reduction, paths, .. } = self;
-        for number in ids.len()..sink.len() {
+        let Self { sink, places, table, reduction, paths, .. } = self;
+        for number in places.len()..sink.len() {
             let Some(row) = sink.row(number) else { return };
             let id = table.number(&row);
-            ids.push(Some(id).filter(|&id| is_charted(id, paths, table)));
+            places.push(is_charted(id, paths, table).then(|| reduction.place(id)));
         }
         sink.cut(|number, state| {
-            if let Some(id) = ids[number] {
-                reduction.add(id, column, state);
+            if let Some(place) = places[number] {
+                reduction.add_at(place, column, state);
             }
         });
     }

@@ -72,6 +72,7 @@ impl BlockDecoder {
             group.status = Some(Status(block.status.get()))
                 .filter(|status| status.is_error())
                 .unwrap_or(Status::NO_OBJECT);
+            group.take_rows_out();
             return Ok(None);
         };
         let clocks = Clocks {
@@ -83,7 +84,7 @@ impl BlockDecoder {
         };
         let definitions = definitions(object)?;
         self.columns.follow(object.head, definitions, &clocks, &self.machine, context.names);
-        group.set = Arc::clone(self.columns.set());
+        group.describe(self.columns.set());
         group.clocks = clocks;
         self.rows.begin();
         // Definitions may share their data, so that few bytes could claim many values.
@@ -113,8 +114,9 @@ impl BlockDecoder {
         }
         let minor = self.check_lengths(object, lengths)?;
         let code_page = object.head.code_page.get();
-        group.instances =
-            self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?;
+        group.set_rows(
+            self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?,
+        );
         Ok(minor)
     }
 

@@ -75,7 +75,7 @@ impl MultiDecoder {
         if !same {
             self.rename(record, items, names, table)?;
         }
-        group.instances = Arc::clone(&self.instances);
+        group.set_rows(&self.instances);
         Ok(None)
     }
 

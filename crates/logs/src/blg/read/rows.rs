@@ -67,14 +67,14 @@ impl RowNames {
         record_bytes: usize,
         table: &mut InstanceTable,
         parents: impl FnOnce(u32) -> Arc<[String]>,
-    ) -> Result<Instances, Problem> {
+    ) -> Result<&Instances, Problem> {
         let parents = if self.parent_object == 0 { Arc::default() } else { parents(self.parent_object) };
         if !self.was_listed || self.bytes != self.bytes_before || parents != self.parents_before {
             self.instances = self.list(code_page, record_bytes, table, &parents)?;
             self.parents_before = parents;
         }
         self.is_listed = true;
-        Ok(Arc::clone(&self.instances))
+        Ok(&self.instances)
     }
 
     fn list(

@@ -134,7 +134,7 @@ impl Schema {
                 sample.groups.push(Group::new(Arc::clone(entry.kind.set())));
             }
             let group = &mut sample.groups[number];
-            group.clear();
+            group.clear_values();
             group.read_at = FileTime(0);
             let decoded = if kind == entry.kind.record_kind() {
                 entry.decode(record, room, &mut context, &mut self.tables[entry.table], group)
@@ -142,9 +142,7 @@ impl Schema {
                 Err(Problem::new(3, "a record of another kind than its counter-list entry; left out")
                     .found(kind, entry.kind.record_kind().to_string()))
             };
-            if !Arc::ptr_eq(&group.set, entry.kind.set()) {
-                group.set = Arc::clone(entry.kind.set());
-            }
+            group.describe(entry.kind.set());
             if let Some(mut problem) = decoded.unwrap_or_else(|problem| {
                 group.clear();
                 entry.leave_out(group);
@@ -184,9 +182,10 @@ impl EntryDecoder {
                 group.status = status;
                 group.read_at = FileTime(single.local_time.get());
                 if !group.is_present() {
+                    group.take_rows_out();
                     return Ok(None);
                 }
-                group.instances = Arc::clone(instances);
+                group.set_rows(instances);
                 group.values.push(RawValue {
                     first: single.first.get(),
                     second: single.second.get(),
@@ -205,7 +204,7 @@ impl EntryDecoder {
     fn leave_out(&self, group: &mut Group) {
         group.status = Status::CSTATUS_INVALID_DATA;
         if let Decoder::Single { instances, .. } = &self.kind {
-            group.instances = Arc::clone(instances);
+            group.set_rows(instances);
             group.values.push(RawValue::error(group.status));
         }
     }

@@ -1,0 +1,170 @@
+//! The statistics of one counter of an instance in the buckets of an index.
+
+use tachograph_counters::{PackedStatistics, Packing, Statistics};
+
+use crate::reduced::merge;
+use crate::series::SeriesId;
+
+/// What an ordinary state takes.
+pub(super) const CELL_BYTES: usize = size_of::<Cell>();
+
+/// A counter of an instance: its statistics in the buckets in which it has any, in order.
+pub(super) struct IndexedSeries {
+    pub(super) id: SeriesId,
+    /// Made of its first state.
+    packing: Option<Packing>,
+    cells: Vec<Cell>,
+    /// How many bytes the states take that are not packed.
+    whole_bytes: usize,
+}
+
+struct Cell {
+    bucket: u32,
+    state: State,
+}
+
+/// Most stretches have nothing out of the ordinary.
+enum State {
+    Packed(PackedStatistics),
+    Whole(Box<Statistics>),
+}
+
+/// A state that is kept.
+#[derive(Clone, Copy)]
+pub(crate) enum Kept<'a> {
+    Packed(&'a Packing, &'a PackedStatistics),
+    Whole(&'a Statistics),
+}
+
+impl Kept<'_> {
+    /// Adds it to a state of the same counter.
+    pub(crate) fn merge_into(self, state: &mut Statistics) {
+        match self {
+            Self::Packed(packing, packed) => packing.merge(state, packed),
+            Self::Whole(whole) => merge(state, whole),
+        }
+    }
+
+    pub(crate) fn to_state(self) -> Statistics {
+        match self {
+            Self::Packed(packing, packed) => packing.unpack(packed),
+            Self::Whole(whole) => whole.clone(),
+        }
+    }
+}
+
+impl IndexedSeries {
+    pub(super) fn new(id: SeriesId) -> Self {
+        Self { id, packing: None, cells: Vec::new(), whole_bytes: 0 }
+    }
+
+    /// Adds a state to a bucket, the last one so far or a later one; gives how many bytes more are kept now.
+    pub(super) fn add(&mut self, bucket: u32, state: Statistics) -> usize {
+        let before = self.bytes();
+        let packing = self.packing.get_or_insert_with(|| Packing::of(&state));
+        match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
+            Some(cell) => cell.merge(packing, Kept::Whole(&state), &mut self.whole_bytes),
+            None => {
+                let state = State::of(state, packing, &mut self.whole_bytes);
+                self.cells.push(Cell { bucket, state });
+            }
+        }
+        self.bytes().saturating_sub(before)
+    }
+
+    /// Makes one bucket of two.
+    pub(super) fn fold(&mut self) {
+        let Self { packing: Some(packing), cells, whole_bytes, .. } = self else { return };
+        cells.dedup_by(|later, earlier| {
+            let is_same = later.bucket / 2 == earlier.bucket / 2;
+            if is_same {
+                earlier.merge(packing, later.kept(packing), whole_bytes);
+                later.state.forget(whole_bytes);
+            }
+            is_same
+        });
+        cells.iter_mut().for_each(|cell| cell.bucket /= 2);
+    }
+
+    /// How many bytes its statistics take.
+    pub(super) fn bytes(&self) -> usize {
+        self.cells.len() * CELL_BYTES + self.whole_bytes
+    }
+
+    /// The statistics from a bucket on.
+    pub(super) fn from(&self, bucket: usize) -> Option<CellsOf<'_>> {
+        let from = self.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
+        Some(CellsOf { packing: self.packing.as_ref()?, cells: &self.cells[from..] })
+    }
+}
+
+/// What is left of the statistics of a series on the way through its buckets.
+pub(super) struct CellsOf<'a> {
+    packing: &'a Packing,
+    cells: &'a [Cell],
+}
+
+impl<'a> CellsOf<'a> {
+    /// The statistics of one bucket, which comes after those asked for before.
+    pub(super) fn of(&mut self, bucket: usize) -> Option<Kept<'a>> {
+        while let Some((cell, rest)) = self.cells.split_first() {
+            if cell.bucket as usize > bucket {
+                break;
+            }
+            self.cells = rest;
+            if cell.bucket as usize == bucket {
+                return Some(cell.kept(self.packing));
+            }
+        }
+        None
+    }
+}
+
+impl Cell {
+    fn kept<'a>(&'a self, packing: &'a Packing) -> Kept<'a> {
+        match &self.state {
+            State::Packed(packed) => Kept::Packed(packing, packed),
+            State::Whole(whole) => Kept::Whole(whole),
+        }
+    }
+
+    fn merge(&mut self, packing: &Packing, other: Kept<'_>, whole_bytes: &mut usize) {
+        match &mut self.state {
+            State::Whole(whole) => other.merge_into(whole),
+            State::Packed(packed) => {
+                let mut state = packing.unpack(packed);
+                other.merge_into(&mut state);
+                self.state = State::of(state, packing, whole_bytes);
+            }
+        }
+    }
+}
+
+impl State {
+    fn of(state: Statistics, packing: &Packing, whole_bytes: &mut usize) -> Self {
+        match packing.pack(&state) {
+            Some(packed) => Self::Packed(packed),
+            None => {
+                *whole_bytes += size_of::<Statistics>();
+                Self::Whole(Box::new(state))
+            }
+        }
+    }
+
+    fn forget(&self, whole_bytes: &mut usize) {
+        if let Self::Whole(_) = self {
+            *whole_bytes -= size_of::<Statistics>();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CELL_BYTES;
+
+    /// Room for as many more as it is less: a chart of a long log is as quick as its buckets are short.
+    #[test]
+    fn a_cell_is_small() {
+        assert_eq!(CELL_BYTES, 72);
+    }
+}
