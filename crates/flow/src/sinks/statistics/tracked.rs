@@ -1,0 +1,143 @@
+//! One counter of one instance: what it is, and where its last value is from.
+
+use std::sync::Arc;
+
+use tachograph_counters::set::{CounterSet, Instance};
+use tachograph_counters::{Formula, Pairing, Series, Statistics, Summary};
+
+use super::{StatisticsOptions, StatisticsRow};
+
+/// What tells one series from another. Strings are shared: a log can have a million series.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct SeriesKey {
+    /// Without case, as the set's and the counter's names.
+    pub(super) machine: Arc<str>,
+    pub(super) set: Arc<str>,
+    /// With case: two names on Linux may differ in case alone.
+    pub(super) instance: Option<Label>,
+    pub(super) counter: Arc<str>,
+    pub(super) formula: Option<Formula>,
+}
+
+/// An instance, compared by its label.
+#[derive(Clone)]
+pub(super) struct Label(pub(super) Arc<Instance>);
+
+impl PartialEq for Label {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.label() == other.0.label()
+    }
+}
+
+impl Eq for Label {}
+
+impl std::hash::Hash for Label {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.label().hash(state);
+    }
+}
+
+/// A series, and what its last value is from.
+pub(super) struct Tracked {
+    pub(super) series: Series,
+    pub(super) set: Arc<CounterSet>,
+    column: usize,
+    pub(super) instance: Arc<Instance>,
+    /// The log that the value before is from.
+    log: Option<u32>,
+    boot_time: i64,
+    identity: u64,
+    /// The clock of the value before.
+    time_base: i64,
+    /// The number of the sample that the value before is from.
+    pub(super) sample: u64,
+    /// Whether logs that lie side by side both have it: which of its values make a pair hangs on all that came before.
+    pub(super) is_shared: bool,
+    /// The log and its group that values come from. A log can hold a counter twice, by itself and within a wildcard:
+    /// the first one counts.
+    pub(super) claimed_log: Option<u32>,
+    slot: usize,
+}
+
+impl Tracked {
+    pub(super) fn new(
+        set: &Arc<CounterSet>,
+        column: usize,
+        instance: &Arc<Instance>,
+        options: &StatisticsOptions,
+    ) -> Self {
+        let formula = set.counters[column].counter_type.formula();
+        let mut state = Statistics::new(formula, options.intervals, Some(Arc::clone(&set.machine)));
+        if options.without_quantiles {
+            state = state.without_quantiles();
+        }
+        Self {
+            series: Series::new(state),
+            set: Arc::clone(set),
+            column,
+            instance: Arc::clone(instance),
+            log: None,
+            boot_time: 0,
+            identity: 0,
+            time_base: set.counters[column].time_base,
+            sample: 0,
+            is_shared: false,
+            claimed_log: None,
+            slot: 0,
+        }
+    }
+
+    pub(super) fn row(&self, summary: Summary, across_machines: bool) -> StatisticsRow {
+        let counter = self.set.counters[self.column].clone();
+        let mut set = Arc::clone(&self.set);
+        if across_machines {
+            let mut nameless = CounterSet::clone(&set);
+            nameless.machine = "".into();
+            set = Arc::new(nameless);
+        }
+        StatisticsRow {
+            path: set.path(&self.instance, &counter),
+            machine: (!set.machine.is_empty()).then(|| Arc::clone(&set.machine)),
+            instance: set.has_instances.then(|| Arc::clone(&self.instance)),
+            counter,
+            set,
+            summary,
+        }
+    }
+
+    /// Whether the values of this slot count for the series; not so when another group of the same log has it already.
+    pub(super) fn claim(&mut self, log: u32, slot: usize) -> bool {
+        if self.claimed_log == Some(log) && self.slot != slot {
+            return false;
+        }
+        self.claimed_log = Some(log);
+        self.slot = slot;
+        true
+    }
+
+    /// It is gone from a log.
+    pub(super) fn leave(&mut self, log: u32) {
+        self.is_shared |= self.log.is_some_and(|other| other != log);
+        self.series.interrupt();
+    }
+
+    /// How the value before may be used for one of this log, boot, process and clock; notes them.
+    pub(super) fn pairing(&mut self, log: u32, boot_time: i64, identity: u64, time_base: i64) -> Pairing {
+        let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
+        let broken = differ(self.identity, identity)
+            || differ(self.boot_time as u64, boot_time as u64)
+            || self.time_base != time_base;
+        self.time_base = time_base;
+        // The numbers of logs that follow one another rise.
+        self.is_shared |= self.log.is_some_and(|before| before > log);
+        let pairing = match self.log == Some(log) {
+            _ if broken => Pairing::Broken,
+            true => Pairing::Continues,
+            false => Pairing::NewLog,
+        };
+        self.log = Some(log);
+        self.identity = identity;
+        self.boot_time = boot_time;
+        pairing
+    }
+}
