@@ -42,6 +42,36 @@ pub(crate) struct Areas {
 /// What is smaller than this has no room for a chart.
 const LEAST: (u16, u16) = (24, 8);
 
+/// The keys that the last line names, as far as there is room.
+const LIVE_KEYS: [&str; 11] = [
+    "?:keys",
+    "q:quit",
+    "a:add",
+    "d:remove",
+    "h:highlight",
+    "x:hide",
+    "=:fit",
+    "s:sort",
+    "g:view",
+    "f:freeze",
+    "r:record",
+];
+
+/// As [`LIVE_KEYS`], of logs.
+const LOG_KEYS: [&str; 11] = [
+    "?:keys",
+    "q:quit",
+    "a:add",
+    "d:remove",
+    "h:highlight",
+    "=:fit",
+    "g:view",
+    "+-:zoom",
+    "0:whole",
+    "[ ]:select",
+    "t:jump",
+];
+
 /// The parts of the screen from top to bottom.
 struct Layout {
     header: Rect,
@@ -168,17 +198,13 @@ impl App {
             self.put(buffer, area, column, &more, self.theme.dim());
             return;
         }
-        let keys = if self.facts.is_live {
-            "?:keys q:quit a:add d:remove h:highlight x:hide =:fit s:sort g:view f:freeze r:record"
-        } else {
-            "?:keys q:quit a:add d:remove h:highlight =:fit g:view +-:zoom 0:whole [ ]:select t:jump"
-        };
+        let keys = if self.facts.is_live { &LIVE_KEYS } else { &LOG_KEYS };
         let mut column = 0;
-        for key in keys.split_inclusive(' ') {
-            if column + key.trim_end().len() > usize::from(area.width) {
+        for key in keys.iter() {
+            if column + key.len() > usize::from(area.width) {
                 break;
             }
-            column = self.put(buffer, area, column, key, self.theme.dim());
+            column = self.put(buffer, area, column, key, self.theme.dim()) + 1;
         }
     }
 

@@ -238,6 +238,9 @@ impl Running {
             (Feed::Live(live), Request::Paths(paths)) => self.inputs.extend(live.set_paths(paths)),
             (Feed::Live(live), Request::Sets) => self.inputs.push_back(live.sets()),
             (Feed::Live(live), Request::Instances(set)) => self.inputs.push_back(live.instances(set)),
+            (Feed::Live(live), Request::Count(paths)) => {
+                self.inputs.push_back(live.count(paths, &self.app.paths()));
+            }
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
             (Feed::Live(live), Request::Collect) => {
@@ -259,6 +262,9 @@ impl Running {
             }
             (Feed::Logs(logs), Request::Sets) => self.inputs.push_back(logs.sets()),
             (Feed::Logs(logs), Request::Instances(set)) => self.inputs.push_back(logs.instances(set)),
+            (Feed::Logs(logs), Request::Count(paths)) => {
+                self.inputs.push_back(logs.count(paths, &self.app.paths()));
+            }
             (Feed::Logs(logs), Request::CancelReading) => logs.cancel(),
             _ => {}
         }

@@ -24,6 +24,15 @@ pub(crate) struct Tree {
     /// The first row on the screen.
     pub(crate) top: usize,
     marked: Vec<String>,
+    /// Whether so much is to be added.
+    pub(crate) question: Option<Many>,
+}
+
+/// More new lines than anybody wants by mistake.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Many {
+    pub(crate) paths: Vec<PathPattern>,
+    pub(crate) lines: usize,
 }
 
 /// A row of the tree.
@@ -49,6 +58,7 @@ impl Tree {
             selected: 0,
             top: 0,
             marked: Vec::new(),
+            question: None,
         };
         tree.lay_out();
         tree

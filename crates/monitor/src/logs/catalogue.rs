@@ -7,7 +7,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instance;
 use tachograph_flow::{ScannedGroup, UnionScan};
 
-use crate::catalogue::{Catalogue, CounterEntry, SetEntry};
+use crate::catalogue::{Catalogue, CounterEntry, SetEntry, count_in};
 
 /// Sets, counters and instances that logs hold, as far as the logs were read.
 #[derive(Clone, Debug, Default)]
@@ -112,11 +112,7 @@ impl LogCatalogue {
     /// How many series a path selects at most: all its counters of all its instances.
     pub fn most_series(&self, path: &PathPattern) -> usize {
         let of_set = |set: &LoggedSet| {
-            let counters = set.entry.counters.iter();
-            let counters = counters.filter(|entry| path.matches_counter(&entry.counter.name)).count();
-            let takes = |instance: &&Arc<Instance>| path.matches_instance(Some(instance.label()));
-            let rows = if set.entry.has_instances { set.instances.iter().filter(takes).count() } else { 1 };
-            counters.saturating_mul(rows)
+            count_in(&set.entry, set.instances.iter().map(|instance| instance.label()), &[path], &[])
         };
         let sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
         sets.map(of_set).fold(0, usize::saturating_add)

@@ -126,6 +126,11 @@ impl LiveFeed {
         Input::Instances(set, instances)
     }
 
+    pub(super) fn count(&self, wanted: Vec<PathPattern>, present: &[PathPattern]) -> Input {
+        let lines = self.catalogue().count(&wanted, present);
+        Input::Counted(wanted, lines)
+    }
+
     fn catalogue(&self) -> MachineCatalogue {
         MachineCatalogue(Arc::clone(self.live.board.registry()))
     }

@@ -150,6 +150,11 @@ impl LogFeed {
         Input::Instances(set, instances)
     }
 
+    pub(super) fn count(&self, wanted: Vec<PathPattern>, present: &[PathPattern]) -> Input {
+        let lines = self.catalogue().count(&wanted, present);
+        Input::Counted(wanted, lines)
+    }
+
     pub(super) fn set_paths(&self, paths: Vec<PathPattern>) {
         self.is_cancelled.store(false, Ordering::SeqCst);
         // A thread that has ended told why.

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::KeyCode;
 use tachograph_monitor::palette::Background;
-use tachograph_screen::{ColourDepth, Input, Recording, Theme};
+use tachograph_screen::{ColourDepth, Existing, Input, Recording, Theme};
 
 use crate::made::{Line, Shown};
 
@@ -123,6 +123,26 @@ fn keys_messages_and_questions() {
     shown.type_in("!");
     let line = shown.line_with("damaged");
     assert!(line.contains("left out (3 times)"), "{line}");
+}
+
+#[test]
+fn what_is_long_is_readable_at_80_by_24() {
+    let mut shown = Shown::log((80, 24), 70);
+    shown.type_in("t2024-13-05 10");
+    shown.press(KeyCode::Enter);
+    shown.is("jump_error_80x24");
+    shown.press(KeyCode::Esc);
+    shown.type_in("?");
+    shown.is("keys_log_80x24");
+    shown.press(KeyCode::PageDown);
+    shown.is("keys_log_80x24_below");
+    shown.press(KeyCode::Home);
+    shown.press(KeyCode::End);
+    shown.is("keys_log_80x24_below");
+    shown.press(KeyCode::Esc);
+    let path = std::path::PathBuf::from(format!("/srv/{}/web1.blg", "recordings/".repeat(8)));
+    shown.input(Input::Exists(Existing::Recording(path)));
+    shown.is("overwrite_80x24");
 }
 
 const HOSTILE: [Line; 2] = [
