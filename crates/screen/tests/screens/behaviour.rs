@@ -170,11 +170,11 @@ fn adding_by_the_tree() {
 
 /// The paths that samples are to be taken of.
 fn asked_paths(shown: &Shown) -> Vec<String> {
-    let paths = shown.requests.iter().filter_map(|request| match request {
+    let mut paths = shown.requests.iter().filter_map(|request| match request {
         Request::Paths(paths) => Some(paths.iter().map(ToString::to_string).collect()),
         _ => None,
     });
-    paths.last().unwrap_or_default()
+    paths.next_back().unwrap_or_default()
 }
 
 #[test]

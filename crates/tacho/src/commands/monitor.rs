@@ -78,20 +78,15 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
         ..LiveOptions::default()
     };
     let points = view.points.unwrap_or(DEFAULT_POINTS);
-    let (board, selection) = LiveBoard::open(&registry, &paths, points, options).map_err(Failure::work)?;
+    let (mut board, selection) =
+        LiveBoard::open(&registry, &paths, points, options).map_err(Failure::work)?;
     let complaints = live::complaints(&selection);
     if complaints.len() == paths.len() {
         return Err(Failure::usages(complaints));
     }
+    board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
-    let source = Live {
-        board,
-        refresh: Box::new(move || machine.refresh()),
-        complaints: live::complaints,
-        name,
-        zone,
-        frequency: FREQUENCY,
-    };
+    let source = Live { board, complaints: live::complaints, name, zone, frequency: FREQUENCY };
     show(Source::Live(Box::new(source)), view, theme, complaints)
 }
 
