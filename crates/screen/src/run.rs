@@ -146,7 +146,7 @@ impl Running {
     fn until_the_end(&mut self) -> Result<Option<i32>, ScreenError> {
         loop {
             self.work()?;
-            while self.app.take_changed() {
+            while self.screen.is_taken() && self.app.take_changed() {
                 let app = &mut self.app;
                 self.screen.terminal().draw(|frame| app.draw(frame))?;
                 let requests = self.app.after_drawing();

@@ -4,7 +4,7 @@ use crate::run::{Folder, row};
 use crate::tmux::{Tmux, line_with};
 
 /// Whether Braille is drawn: a line.
-fn has_line(screen: &str) -> bool {
+pub(crate) fn has_line(screen: &str) -> bool {
     screen.contains(|character| ('\u{2801}'..='\u{28ff}').contains(&character))
 }
 

@@ -3,7 +3,7 @@
 use crate::tmux::Tmux;
 
 /// The settings of the terminal, and what tmux knows of it: cursor, alternate screen, mouse.
-fn state(tmux: &Tmux, name: &str) -> (String, String) {
+pub(crate) fn state(tmux: &Tmux, name: &str) -> (String, String) {
     let file = tmux.folder().join(name);
     tmux.enter(&format!("stty -a > {name}; echo saved-$((1))-{name}"));
     tmux.shows(&format!("saved-1-{name}"));
