@@ -114,7 +114,11 @@ impl App {
         let buffer = frame.buffer_mut();
         self.areas = Areas { whole: area, ..Areas::default() };
         if area.width < LEAST.0 || area.height < LEAST.1 {
-            put(buffer, area, 0, "too small: q quits", Style::new(), self.theme.is_unicode);
+            let mut number = 0;
+            overlay::wrap("too small: q quits", usize::from(area.width), |text| {
+                put(buffer, row(area, number), 0, &text, Style::new(), self.theme.is_unicode);
+                number += 1;
+            });
             return;
         }
         let layout = Layout::new(area, self.legend.items().len(), self.kind);

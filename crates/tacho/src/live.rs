@@ -63,11 +63,16 @@ pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern,
     let path = PathPattern::parse(text).map_err(|error| {
         let name = text.trim_start_matches(['\\', '/']);
         Failure::usage(match registry.counter_sets().find(|set| eq_ignore_case(&set.name, name)) {
-            Some(set) => format!("'{text}' is a counter set: write '{}' for its counters", all_of(set)),
+            Some(set) => is_a_set(text, set),
             None => format!("'{text}': {error}"),
         })
     })?;
     here(registry, path)
+}
+
+/// What to say of a name that is a counter set where a path is wanted.
+pub(crate) fn is_a_set(name: &str, set: &CounterSetInfo) -> String {
+    format!("'{name}' is a counter set: write '{}' for its counters", all_of(set))
 }
 
 /// The path of all counters of a set.

@@ -38,6 +38,11 @@ fn small_screens() {
 }
 
 #[test]
+fn a_screen_that_is_too_small_says_how_to_leave() {
+    assert_eq!(Shown::live((10, 3), 5, Theme::default()).text(), "too small:\nq quits\n\n");
+}
+
+#[test]
 fn a_huge_screen() {
     let mut shown = Shown::live((400, 200), 100, Theme::default());
     let text = shown.text();
