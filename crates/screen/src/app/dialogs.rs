@@ -265,10 +265,19 @@ impl App {
     /// The number of lines that were to be added is known: many are asked about first.
     pub(super) fn counted(&mut self, paths: Vec<PathPattern>, lines: usize, requests: &mut Vec<Request>) {
         let Overlay::Tree(tree) = &mut self.overlay else { return };
-        if lines <= MOST_UNASKED {
-            return self.add(paths, requests);
+        if lines > MOST_UNASKED {
+            tree.question = Some(Many { paths, lines });
+            return;
         }
-        tree.question = Some(Many { paths, lines });
+        if let ([first, ..], 0) = (paths.as_slice(), lines) {
+            let what = if self.facts.is_live {
+                "nothing new now; what comes is shown"
+            } else {
+                "nothing new in the log"
+            };
+            self.messages.answer(format!("{first}: {what}"), false);
+        }
+        self.add(paths, requests);
     }
 
     /// Adds paths to the legend, and is done with the tree.

@@ -206,6 +206,14 @@ fn many_lines_are_asked_about() {
     shown.instances = 100;
     shown.press(KeyCode::Enter);
     assert_eq!(asked_paths(&shown).len(), 5);
+
+    // What has no instance is chosen, and that it shows nothing is said.
+    let mut shown = live();
+    shown.instances = 0;
+    shown.type_in(r"/\Processor Information(*)\% User Time");
+    shown.press(KeyCode::Enter);
+    shown.line_with(r"\Processor Information(*)\% User Time: nothing new now; what comes is shown");
+    assert_eq!(asked_paths(&shown).len(), 5);
 }
 
 #[test]

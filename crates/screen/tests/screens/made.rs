@@ -284,6 +284,9 @@ impl Catalogue for Made {
     }
 
     fn instances(&self, _: &str) -> Result<Vec<String>, String> {
+        if self.0 == 0 {
+            return Ok(Vec::new());
+        }
         let others = (0..self.0 - 1).map(|number| format!("0,{number}"));
         Ok(std::iter::once("_Total".to_owned()).chain(others).collect())
     }
