@@ -1,5 +1,6 @@
 //! Samples of this machine, as they come.
 
+mod lookout;
 mod report;
 mod ticker;
 mod views;
@@ -15,10 +16,12 @@ use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
 
+pub use lookout::Refresh;
 pub use report::{LiveReport, LiveTrouble};
 pub use ticker::Stop;
 
 use crate::{FlowError, Selection, Source};
+use lookout::Lookout;
 use ticker::Ticker;
 use views::{LiveGroup, NamedSet};
 
@@ -70,6 +73,9 @@ pub struct LiveSource {
     query: Query,
     named: Vec<NamedSet>,
     groups: Vec<LiveGroup>,
+    /// The paths as they were given.
+    paths: Vec<PathPattern>,
+    lookout: Option<Lookout>,
     /// The paths as they were given, with the groups that they select.
     asked: Vec<(String, Vec<usize>)>,
     left_out: Vec<String>,
@@ -102,6 +108,8 @@ impl LiveSource {
             query: Query::open(registry, None)?,
             named: Vec::new(),
             groups: Vec::new(),
+            paths: Vec::new(),
+            lookout: None,
             asked: Vec::new(),
             left_out: Vec::new(),
             ticker: Ticker::new(options.interval),
@@ -120,6 +128,11 @@ impl LiveSource {
     /// Takes samples of what these paths select from now on, as [`open`](Self::open) does. The groups of samples change;
     /// what was there before goes on undisturbed: the numbers of its instances stay, and its pairs are not broken.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
+        self.paths = paths.to_vec();
+        self.select(paths)
+    }
+
+    fn select(&mut self, paths: &[PathPattern]) -> Selection {
         let registry = Arc::clone(self.query.registry());
         let selection = Selection::new(paths.to_vec());
         registry
@@ -166,6 +179,22 @@ impl LiveSource {
         self.query.adopt(registry);
     }
 
+    /// Follows counter sets that come and go from now on: now and then, before a sample, `refresh` is asked for the sets that
+    /// there are, and where they are others the paths select anew. What stays goes on undisturbed; a set that has gone is in
+    /// no sample any more.
+    pub fn follow(&mut self, refresh: Refresh) {
+        self.lookout = Some(Lookout::new(refresh));
+    }
+
+    fn look(&mut self) {
+        let Some(lookout) = &mut self.lookout else { return };
+        let Some(registry) = lookout.look(self.query.registry()) else { return };
+        self.query.adopt(&registry);
+        // What a path means may depend on the set that has come.
+        let paths: Vec<_> = self.paths.iter().map(|path| registry.path_here(path)).collect();
+        self.select(&paths);
+    }
+
     /// The registry that paths are looked up in.
     pub fn registry(&self) -> &Arc<Registry> {
         self.query.registry()
@@ -197,6 +226,7 @@ impl LiveSource {
 
     /// Takes a sample now, without waiting.
     pub fn sample_now(&mut self, sample: &mut Sample) {
+        self.look();
         let at = self.query.collect();
         for (named, set) in self.named.iter_mut().zip(self.query.sets()) {
             named.take(set);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Counter;
 use tachograph_perflib::registration::counter_of;
 use tachograph_perflib::{Numbering, Registry};
@@ -41,6 +42,49 @@ pub trait Catalogue {
     ///
     /// Why they cannot be told, in words.
     fn instances(&self, set: &str) -> Result<Vec<String>, String>;
+
+    /// How many counters of instances `wanted` selects that `present` does not. A set whose instances cannot be told counts
+    /// for none; of several machines in logs the instances of a name are one.
+    fn count(&self, wanted: &[PathPattern], present: &[PathPattern]) -> usize {
+        let of_set = |set: &SetEntry| {
+            let of_set = |path: &&PathPattern| path.matches_set(&set.name);
+            let wanted: Vec<_> = wanted.iter().filter(of_set).collect();
+            if wanted.is_empty() {
+                return 0;
+            }
+            let present: Vec<_> = present.iter().filter(of_set).collect();
+            let instances = if set.has_instances { self.instances(&set.name) } else { Ok(Vec::new()) };
+            let instances = instances.unwrap_or_default();
+            count_in(set, instances.iter().map(String::as_str), &wanted, &present)
+        };
+        self.sets().iter().map(of_set).fold(0, usize::saturating_add)
+    }
+}
+
+/// How many counters of the instances of a set are selected by one of `wanted` and by none of `present`, all of which are
+/// about the set. A path that names a machine is `present` only of the machine that the set names.
+pub(crate) fn count_in<'a>(
+    set: &SetEntry,
+    instances: impl Iterator<Item = &'a str>,
+    wanted: &[&PathPattern],
+    present: &[&PathPattern],
+) -> usize {
+    let machine = set.machine.as_deref().unwrap_or_default();
+    let present: Vec<_> = present.iter().copied().filter(|path| path.matches_machine(machine)).collect();
+    let of_instance = |instance: Option<&str>| {
+        let takes = |path: &&PathPattern| path.matches_instance(instance);
+        let wanted: Vec<_> = wanted.iter().copied().filter(takes).collect();
+        let present: Vec<_> = present.iter().copied().filter(takes).collect();
+        let any =
+            |paths: &[&PathPattern], counter: &str| paths.iter().any(|path| path.matches_counter(counter));
+        let is_new =
+            |entry: &&CounterEntry| any(&wanted, &entry.counter.name) && !any(&present, &entry.counter.name);
+        set.counters.iter().filter(is_new).count()
+    };
+    if !set.has_instances {
+        return of_instance(None);
+    }
+    instances.map(|instance| of_instance(Some(instance))).fold(0, usize::saturating_add)
 }
 
 /// What a machine has.

@@ -31,7 +31,7 @@ mod view;
 
 pub use board::Board;
 pub use catalogue::{Catalogue, CounterEntry, MachineCatalogue, SetEntry};
-pub use defaults::default_paths;
+pub use defaults::first_paths;
 pub use legend::{Chosen, ItemId, Legend, LegendColumn, LegendItem, Settings, SortOrder};
 pub use live::{LiveBoard, MAX_POINTS, MIN_POINTS};
 pub use logs::{LogBoard, LogCatalogue, LogProgress};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource};
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, Refresh};
 use tachograph_flow::{FlowError, Selection};
 use tachograph_perflib::{ErrorCode, Registry};
 
@@ -93,9 +93,9 @@ impl LiveBoard {
         self.source.set_paths(paths)
     }
 
-    /// Looks up paths in this registry from now on, which is that of a later moment.
-    pub fn adopt(&mut self, registry: &Arc<Registry>) {
-        self.source.adopt(registry);
+    /// Follows counter sets that come and go, as [`LiveSource::follow`] does.
+    pub fn follow(&mut self, refresh: Refresh) {
+        self.source.follow(refresh);
     }
 
     /// The registry that paths are looked up in.

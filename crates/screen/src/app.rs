@@ -53,6 +53,8 @@ pub enum Input {
     Sets(Arc<[SetEntry]>),
     /// The instances of a set that were [asked for](Request::Instances).
     Instances(String, Instances),
+    /// That [many](Request::Count) new lines these paths are.
+    Counted(Vec<PathPattern>, usize),
     /// How far the reading of logs is: bytes read, bytes in all. Nothing: it is done.
     Reading(Option<(u64, u64)>),
     /// The logs cover this stretch, and are shown in this zone.
@@ -106,6 +108,8 @@ pub enum Request {
     Sets,
     /// The instances of a set.
     Instances(String),
+    /// How many lines these paths are that the legend does not have yet.
+    Count(Vec<PathPattern>),
     /// A sample every so often.
     Interval(Duration),
     /// Room for so many intervals.
@@ -318,6 +322,7 @@ impl App {
                     tree.take_instances(set, instances);
                 }
             }
+            Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
             Input::Reading(reading) => self.reading = reading,
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
             Input::Recording(recording) => self.recording = recording,

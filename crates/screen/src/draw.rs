@@ -42,6 +42,36 @@ pub(crate) struct Areas {
 /// What is smaller than this has no room for a chart.
 const LEAST: (u16, u16) = (24, 8);
 
+/// The keys that the last line names, as far as there is room.
+const LIVE_KEYS: [&str; 11] = [
+    "?:keys",
+    "q:quit",
+    "a:add",
+    "d:remove",
+    "h:highlight",
+    "x:hide",
+    "=:fit",
+    "s:sort",
+    "g:view",
+    "f:freeze",
+    "r:record",
+];
+
+/// As [`LIVE_KEYS`], of logs.
+const LOG_KEYS: [&str; 11] = [
+    "?:keys",
+    "q:quit",
+    "a:add",
+    "d:remove",
+    "h:highlight",
+    "=:fit",
+    "g:view",
+    "+-:zoom",
+    "0:whole",
+    "[ ]:select",
+    "t:jump",
+];
+
 /// The parts of the screen from top to bottom.
 struct Layout {
     header: Rect,
@@ -84,7 +114,11 @@ impl App {
         let buffer = frame.buffer_mut();
         self.areas = Areas { whole: area, ..Areas::default() };
         if area.width < LEAST.0 || area.height < LEAST.1 {
-            put(buffer, area, 0, "too small: q quits", Style::new(), self.theme.is_unicode);
+            let mut number = 0;
+            overlay::wrap("too small: q quits", usize::from(area.width), |text| {
+                put(buffer, row(area, number), 0, &text, Style::new(), self.theme.is_unicode);
+                number += 1;
+            });
             return;
         }
         let layout = Layout::new(area, self.legend.items().len(), self.kind);
@@ -168,17 +202,13 @@ impl App {
             self.put(buffer, area, column, &more, self.theme.dim());
             return;
         }
-        let keys = if self.facts.is_live {
-            "?:keys q:quit a:add d:remove h:highlight x:hide =:fit s:sort g:view f:freeze r:record"
-        } else {
-            "?:keys q:quit a:add d:remove h:highlight =:fit g:view +-:zoom 0:whole [ ]:select t:jump"
-        };
+        let keys = if self.facts.is_live { &LIVE_KEYS } else { &LOG_KEYS };
         let mut column = 0;
-        for key in keys.split_inclusive(' ') {
-            if column + key.trim_end().len() > usize::from(area.width) {
+        for key in keys.iter() {
+            if column + key.len() > usize::from(area.width) {
                 break;
             }
-            column = self.put(buffer, area, column, key, self.theme.dim());
+            column = self.put(buffer, area, column, key, self.theme.dim()) + 1;
         }
     }
 

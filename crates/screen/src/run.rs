@@ -146,7 +146,7 @@ impl Running {
     fn until_the_end(&mut self) -> Result<Option<i32>, ScreenError> {
         loop {
             self.work()?;
-            while self.app.take_changed() {
+            while self.screen.is_taken() && self.app.take_changed() {
                 let app = &mut self.app;
                 self.screen.terminal().draw(|frame| app.draw(frame))?;
                 let requests = self.app.after_drawing();
@@ -238,6 +238,9 @@ impl Running {
             (Feed::Live(live), Request::Paths(paths)) => self.inputs.extend(live.set_paths(paths)),
             (Feed::Live(live), Request::Sets) => self.inputs.push_back(live.sets()),
             (Feed::Live(live), Request::Instances(set)) => self.inputs.push_back(live.instances(set)),
+            (Feed::Live(live), Request::Count(paths)) => {
+                self.inputs.push_back(live.count(paths, &self.app.paths()));
+            }
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
             (Feed::Live(live), Request::Collect) => {
@@ -259,6 +262,9 @@ impl Running {
             }
             (Feed::Logs(logs), Request::Sets) => self.inputs.push_back(logs.sets()),
             (Feed::Logs(logs), Request::Instances(set)) => self.inputs.push_back(logs.instances(set)),
+            (Feed::Logs(logs), Request::Count(paths)) => {
+                self.inputs.push_back(logs.count(paths, &self.app.paths()));
+            }
             (Feed::Logs(logs), Request::CancelReading) => logs.cancel(),
             _ => {}
         }

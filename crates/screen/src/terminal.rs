@@ -50,6 +50,11 @@ impl Screen {
         &mut self.terminal
     }
 
+    /// Whether it can be drawn on: a panic on another thread has given the terminal back already.
+    pub(crate) fn is_taken(&self) -> bool {
+        IS_TAKEN.load(Ordering::SeqCst)
+    }
+
     /// Takes the terminal again, after somebody else had it, to draw all of it.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
         // Whoever had it has changed it.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::wildcard::fold_case;
+use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 use tachograph_monitor::SetEntry;
 
 /// The instances of a set, or why they cannot be told.
@@ -24,6 +24,15 @@ pub(crate) struct Tree {
     /// The first row on the screen.
     pub(crate) top: usize,
     marked: Vec<String>,
+    /// Whether so much is to be added.
+    pub(crate) question: Option<Many>,
+}
+
+/// More new lines than anybody wants by mistake.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Many {
+    pub(crate) paths: Vec<PathPattern>,
+    pub(crate) lines: usize,
 }
 
 /// A row of the tree.
@@ -49,6 +58,7 @@ impl Tree {
             selected: 0,
             top: 0,
             marked: Vec::new(),
+            question: None,
         };
         tree.lay_out();
         tree
@@ -152,11 +162,17 @@ impl Tree {
     pub(crate) fn set_search(&mut self, search: String) {
         self.search = search;
         self.lay_out();
-        // The first counter that was found is what is wanted mostly.
-        if self.search.trim().is_empty() {
+        let search = self.search.trim();
+        if search.is_empty() {
             return;
         }
-        let found = self.rows.iter().position(|row| matches!(row, Node::Counter(..)));
+        // The set of this very name, or else the first counter that was found, is what is wanted mostly.
+        let is_named = |row: &Node| {
+            let Node::Set(set) = row else { return false };
+            self.sets.get(*set).is_some_and(|set| eq_ignore_case(&set.name, search))
+        };
+        let is_counter = |row: &Node| matches!(row, Node::Counter(..));
+        let found = self.rows.iter().position(is_named).or_else(|| self.rows.iter().position(is_counter));
         self.selected = found.unwrap_or(0);
     }
 
@@ -378,6 +394,17 @@ mod tests {
         assert_eq!(tree.chosen().expect("a path")[0].to_string(), r"\Any(thing)\at all");
         tree.set_search(r"\broken".to_owned());
         assert!(tree.chosen().is_err());
+    }
+
+    #[test]
+    fn the_set_of_a_name_comes_before_counters_that_contain_it() {
+        let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
+        let mut tree = Tree::new(sets.into(), true);
+        let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();
+        tree.set_search("processo".to_owned());
+        assert_eq!(chosen(&tree), r"\Cgroup(*)\% Processor Time");
+        tree.set_search(" processor".to_owned());
+        assert_eq!(chosen(&tree), r"\Processor(*)\*");
     }
 
     #[test]

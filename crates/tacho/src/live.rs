@@ -10,6 +10,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
 use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Stop};
+use tachograph_monitor::first_paths;
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
@@ -17,32 +18,12 @@ use tachograph_system::Roots;
 use crate::failure::{Failure, say};
 use crate::table::counted;
 
-/// What is shown when nothing is asked for: the six of Get-Counter, each with what is nearest to it where a machine does
-/// not have it.
-const DEFAULT_COUNTERS: [&[&str]; 6] = [
-    &[r"\Network Interface(*)\Bytes Total/sec"],
-    &[r"\Processor Information(_Total)\% Processor Time", r"\Processor(_Total)\% Processor Time"],
-    &[r"\Memory\% Committed Bytes In Use", r"\Memory\Committed Bytes", r"\Memory\Available Bytes"],
-    &[r"\Memory\Cache Faults/sec", r"\Memory\Page Faults/sec"],
-    &[r"\PhysicalDisk(_Total)\% Disk Time", r"\PhysicalDisk(_Total)\% Idle Time"],
-    &[r"\PhysicalDisk(_Total)\Current Disk Queue Length", r"\PhysicalDisk(_Total)\Avg. Disk Queue Length"],
-];
-
 /// The variable that names the folder where programs publish first.
 const RUNTIME_FOLDER: &str = "TACHO_RUNTIME_DIR";
 
 /// The default counters, as far as this machine has them.
 pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = Vec::new();
-    for choices in DEFAULT_COUNTERS {
-        for choice in choices {
-            let path = PathPattern::parse(choice).map_err(Failure::work)?;
-            if has_counter(registry, &path) {
-                paths.push(path);
-                break;
-            }
-        }
-    }
+    let paths = first_paths(|path| has_counter(registry, path));
     match paths.is_empty() {
         true => Err(Failure::work(
             "this machine has none of the default counters; 'tacho list' shows what it has",
@@ -82,11 +63,16 @@ pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern,
     let path = PathPattern::parse(text).map_err(|error| {
         let name = text.trim_start_matches(['\\', '/']);
         Failure::usage(match registry.counter_sets().find(|set| eq_ignore_case(&set.name, name)) {
-            Some(set) => format!("'{text}' is a counter set: write '{}' for its counters", all_of(set)),
+            Some(set) => is_a_set(text, set),
             None => format!("'{text}': {error}"),
         })
     })?;
     here(registry, path)
+}
+
+/// What to say of a name that is a counter set where a path is wanted.
+pub(crate) fn is_a_set(name: &str, set: &CounterSetInfo) -> String {
+    format!("'{name}' is a counter set: write '{}' for its counters", all_of(set))
 }
 
 /// The path of all counters of a set.

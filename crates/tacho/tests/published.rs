@@ -1,8 +1,9 @@
 //! The command over counter sets that a program publishes: this test is the program.
 
+use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -156,6 +157,70 @@ fn a_path_without_instance_means_all_processes() {
     let text = folder.prints(&arguments);
     assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(",\"42\",\"7\"")), "{text}");
     assert!(text.contains(&format!("({}#1)", program())), "{text}");
+}
+
+/// A command that prints for long; it is ended when this is dropped.
+struct Printing {
+    command: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Printing {
+    fn start(mut command: Command) -> Self {
+        let mut command = command.stdout(Stdio::piped()).spawn().expect("the command starts");
+        let out = command.stdout.take().expect("its output");
+        Self { command, lines: BufReader::new(out).lines() }
+    }
+
+    /// The next line that is so.
+    #[track_caller]
+    fn line(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+        let mut last = String::new();
+        for line in self.lines.by_ref() {
+            last = line.expect("a line");
+            if is_it(&last) {
+                return last;
+            }
+        }
+        panic!("never {what}, but last: {last}")
+    }
+}
+
+impl Drop for Printing {
+    fn drop(&mut self) {
+        let _ = self.command.kill();
+        let _ = self.command.wait();
+    }
+}
+
+#[test]
+fn a_program_that_starts_later_is_followed() {
+    let folder = Folder::new();
+    // A folder that is there: nothing is said of it.
+    let _carts = folder.publisher().start_set::<Carts>().expect("the set");
+    let orders = r"\Tacho Test Shop\Open Orders";
+    // By its name, and by a wildcard; one minute is as long as it may take.
+    for path in [orders, r"\Tacho Test*(*)\Open*"] {
+        let begun = |format| {
+            folder.command(&["query", r"\System\Processes", path, "-si", "0.1", "-sc", "600", "-f", format])
+        };
+        let mut json = Printing::start(begun("json"));
+        let mut table = Printing::start(begun("table"));
+        json.line("a sample", |line| line.contains("Processes") && !line.contains("Open Orders"));
+        table.line("a heading", |line| line.contains(r"\Processes") && !line.contains("Open Orders"));
+        let shop = folder.publisher().start::<Shop>().expect("the set");
+        shop.open.set(42);
+        let key = format!(r#"\\Tacho Test Shop({})\\Open Orders":42"#, program());
+        let line = json.line("the value", |line| line.contains("Open Orders"));
+        assert!(line.contains("Processes") && line.contains(&key), "{line}");
+        table.line("the column", |line| line.contains(r"\Processes") && line.contains(r"\Open Orders"));
+        table.line("the value", |line| line.ends_with(" 42") || line.ends_with(" 42.000"));
+        drop(shop);
+        json.line("without it", |line| !line.contains("Open Orders"));
+        table.line("a heading without it", |line| {
+            line.contains(r"\Processes") && !line.contains("Open Orders")
+        });
+    }
 }
 
 #[test]

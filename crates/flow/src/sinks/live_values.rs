@@ -17,6 +17,8 @@ use super::are_different;
 #[derive(Default)]
 pub struct LiveValues {
     groups: Vec<LiveGroupValues>,
+    /// Whether a group of the sample before was not in the last one.
+    is_any_gone: bool,
 }
 
 /// The formatted values of one group.
@@ -51,6 +53,7 @@ impl LiveValues {
             }
             self.groups[number].take(group);
         }
+        self.is_any_gone = self.groups.len() > sample.groups.len();
         self.groups.truncate(sample.groups.len());
     }
 
@@ -61,7 +64,7 @@ impl LiveValues {
 
     /// Whether the last sample had other instances than the one before.
     pub fn has_changed(&self) -> bool {
-        self.groups.iter().any(|group| group.has_changed)
+        self.is_any_gone || self.groups.iter().any(|group| group.has_changed)
     }
 }
 
@@ -224,6 +227,23 @@ mod tests {
         let values_now = take(vec![first.group(&[("a", 1, 20)]), second.group(&[("b", 2, 110)])]);
         // What was left out begins anew.
         assert_eq!(values_now, [[None], [Some(3.0)]]);
+    }
+
+    #[test]
+    fn a_last_group_that_goes_is_a_change() {
+        let (mut first, mut second) = (Processes::new(), Processes::new());
+        let mut values = LiveValues::default();
+        let mut has_changed = |groups: Vec<Group>| {
+            values.take(&Sample { groups, ..Sample::default() });
+            values.has_changed()
+        };
+        // What is empty stays one and the same.
+        let group = |of: &mut Processes| of.group(&[]);
+        let (one, other) = (group(&mut first), group(&mut second));
+        assert!(has_changed(vec![one.clone(), other.clone()]));
+        has_changed(vec![one.clone(), other]);
+        assert!(has_changed(vec![one.clone()]));
+        assert!(!has_changed(vec![one]));
     }
 
     #[test]

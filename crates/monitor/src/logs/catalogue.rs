@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Instance;
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::{ScannedGroup, UnionScan};
 
-use crate::catalogue::{Catalogue, CounterEntry, SetEntry};
+use crate::catalogue::{Catalogue, CounterEntry, SetEntry, count_in};
+use crate::defaults::first_paths;
 
 /// Sets, counters and instances that logs hold, as far as the logs were read.
 #[derive(Clone, Debug, Default)]
@@ -25,15 +27,7 @@ struct LoggedSet {
     known: HashSet<Arc<str>>,
 }
 
-/// Counters that a chart begins with where a log has them: those of Windows' Performance Monitor.
-const USUAL: [(&str, &str, &str); 4] = [
-    ("Processor", "_Total", "% Processor Time"),
-    ("Processor Information", "_Total", "% Processor Time"),
-    ("Memory", "", "Pages/sec"),
-    ("PhysicalDisk", "_Total", "Avg. Disk Queue Length"),
-];
-
-/// How many counters a chart begins with where a log has none of these.
+/// How many counters a chart begins with where a log has none of those that people look at first.
 const FEW: usize = 4;
 
 impl LogCatalogue {
@@ -74,34 +68,41 @@ impl LogCatalogue {
     }
 
     fn first_paths(&self, scan: &UnionScan) -> Vec<String> {
-        let path = |set: &LoggedSet, instance: Option<&str>, counter: &str| {
-            let instance = instance.map(|instance| format!("({instance})")).unwrap_or_default();
-            format!(r"\{}{instance}\{counter}", set.entry.name)
-        };
+        let paths = first_paths(|path| self.has(path));
+        if !paths.is_empty() {
+            return paths.iter().map(ToString::to_string).collect();
+        }
+        let groups = scan.groups().iter();
+        let all = groups.flat_map(|group| {
+            group.instances.iter().flat_map(|instance| {
+                group.set.counters.iter().map(|counter| group.set.path(instance, counter))
+            })
+        });
+        // A text may have a column many times.
         let mut paths: Vec<String> = Vec::new();
-        for (name, instance, counter) in USUAL {
-            let is_repeated = paths.iter().any(|path| path.ends_with(counter));
-            let Some(set) = self.sets.iter().find(|set| &*set.entry.name == name).filter(|_| !is_repeated)
-            else {
-                continue;
-            };
-            let has = set.entry.counters.iter().any(|known| &*known.counter.name == counter);
-            match (set.entry.has_instances, instance) {
-                (false, "") if has => paths.push(path(set, None, counter)),
-                (true, name) if has && set.known.contains(name) => paths.push(path(set, Some(name), counter)),
-                _ => {}
+        for path in all {
+            if !paths.iter().any(|known| eq_ignore_case(known, &path)) {
+                paths.push(path);
+            }
+            if paths.len() == FEW {
+                break;
             }
         }
-        if paths.is_empty() {
-            let groups = scan.groups().iter();
-            let values = groups.flat_map(|group| {
-                group.instances.iter().flat_map(|instance| {
-                    group.set.counters.iter().map(|counter| group.set.path(instance, counter))
-                })
-            });
-            paths.extend(values.take(FEW));
-        }
         paths
+    }
+
+    /// Whether a path selects anything.
+    fn has(&self, path: &PathPattern) -> bool {
+        let takes = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
+        let has_instance = |set: &LoggedSet| match path.instance() {
+            None => !set.entry.has_instances,
+            Some(_) => set.instances.iter().any(takes),
+        };
+        let has_counter = |set: &LoggedSet| {
+            set.entry.counters.iter().any(|known| path.matches_counter(&known.counter.name))
+        };
+        let mut sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
+        sets.any(|set| has_counter(set) && has_instance(set))
     }
 
     /// The machines that the logs name.
@@ -112,18 +113,14 @@ impl LogCatalogue {
     /// How many series a path selects at most: all its counters of all its instances.
     pub fn most_series(&self, path: &PathPattern) -> usize {
         let of_set = |set: &LoggedSet| {
-            let counters = set.entry.counters.iter();
-            let counters = counters.filter(|entry| path.matches_counter(&entry.counter.name)).count();
-            let takes = |instance: &&Arc<Instance>| path.matches_instance(Some(instance.label()));
-            let rows = if set.entry.has_instances { set.instances.iter().filter(takes).count() } else { 1 };
-            counters.saturating_mul(rows)
+            count_in(&set.entry, set.instances.iter().map(|instance| instance.label()), &[path], &[])
         };
         let sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
         sets.map(of_set).fold(0, usize::saturating_add)
     }
 
-    /// Paths of a few counters to chart first: of the processor, memory and disks where the logs have them, else the first
-    /// that there are.
+    /// Paths of a few counters to chart first: those that people look at first where the logs have them, else the first that
+    /// there are.
     pub fn first_choice(&self) -> &[String] {
         &self.first
     }

@@ -35,6 +35,45 @@ fn what_a_small_log_holds_is_known_at_once() {
     }
 }
 
+/// What a chart of a CSV with these columns begins with.
+fn first_of(columns: &[&str]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.csv");
+    let mut text = r#""(PDH-CSV 4.0) (UTC)(0)""#.to_owned();
+    columns.iter().for_each(|column| text += &format!(",\"{column}\""));
+    for second in 0..3 {
+        text += &format!("\r\n\"01/05/2026 10:00:0{second}.000\"");
+        columns.iter().for_each(|_| text += ",\"1\"");
+    }
+    std::fs::write(&file, text + "\r\n").unwrap();
+    LogBoard::open(vec![file], &mut go_on).unwrap().catalogue().first_choice().to_vec()
+}
+
+#[test]
+fn what_a_chart_begins_with() {
+    // A column a thousand times is one.
+    assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
+    let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
+    assert_eq!(first_of(&few), [few[0], few[2], few[3], few[4]]);
+    // What people look at first, in that order, and of several that mean the same the better one.
+    let usual = [
+        r"\\M\Web\Hits",
+        r"\\M\Memory\Available Bytes",
+        r"\\M\Memory\Committed Bytes",
+        r"\\M\Network Interface(eth0)\Bytes Total/sec",
+        r"\\M\PhysicalDisk(0 C:)\% Disk Time",
+        r"\\M\Processor(_Total)\% Processor Time",
+    ];
+    assert_eq!(
+        first_of(&usual),
+        [
+            r"\Processor(_Total)\% Processor Time",
+            r"\Memory\Committed Bytes",
+            r"\Network Interface(*)\Bytes Total/sec"
+        ]
+    );
+}
+
 #[test]
 fn the_reading_can_be_broken_off() {
     let folder = tempfile::tempdir().unwrap();

@@ -183,11 +183,13 @@ impl App {
         let (Overlay::Help(top) | Overlay::Messages(top)) = &mut self.overlay else { return };
         let page = usize::from(self.areas.whole.height).saturating_sub(4).max(1);
         match key.code {
-            KeyCode::Down | KeyCode::Char('j') => *top += 1,
+            KeyCode::Down | KeyCode::Char('j') => *top = top.saturating_add(1),
             KeyCode::Up | KeyCode::Char('k') => *top = top.saturating_sub(1),
-            KeyCode::PageDown | KeyCode::Char(' ') => *top += page,
+            KeyCode::PageDown | KeyCode::Char(' ') => *top = top.saturating_add(page),
             KeyCode::PageUp => *top = top.saturating_sub(page),
             KeyCode::Home => *top = 0,
+            // As far as there is something, which drawing knows.
+            KeyCode::End => *top = usize::MAX,
             _ => self.overlay = Overlay::None,
         }
     }

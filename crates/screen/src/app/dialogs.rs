@@ -6,9 +6,11 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::path::PathPattern;
 use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS};
 
 use super::{App, Existing, Overlay, Request};
+use crate::tree::Many;
 
 /// What a question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,11 @@ impl Prompt {
         Self::new(PromptKind::Overwrite(what), String::new())
     }
 
+    /// Whether it is answered by a key rather than a text.
+    pub(crate) fn is_yes_or_no(&self) -> bool {
+        matches!(self.kind, PromptKind::Overwrite(_))
+    }
+
     /// The question.
     pub(crate) fn question(&self) -> String {
         match &self.kind {
@@ -67,13 +74,21 @@ fn is_text(key: &KeyEvent, character: char) -> bool {
 /// Longer answers are a slip.
 const MOST_TEXT: usize = 4096;
 
+/// So many lines are added at once without a question: more than a chart has colours for.
+const MOST_UNASKED: usize = 100;
+
+/// Whether a key says yes.
+fn is_yes(key: &KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char('y' | 'Y'))
+}
+
 impl App {
     pub(super) fn prompt_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
         let Overlay::Prompt(prompt) = &mut self.overlay else { return };
         prompt.error = None;
         if let PromptKind::Overwrite(what) = prompt.kind.clone() {
             self.overlay = Overlay::None;
-            if matches!(key.code, KeyCode::Char('y' | 'Y')) {
+            if is_yes(key) {
                 self.overwrite(what, requests);
             }
             return;
@@ -176,6 +191,13 @@ impl App {
     pub(super) fn tree_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
         let page = usize::from(self.areas.tree.height).max(2) as isize - 1;
         let Overlay::Tree(tree) = &mut self.overlay else { return };
+        if let Some(Many { paths, .. }) = tree.question.take() {
+            // Who does not want so much chooses again.
+            if is_yes(key) {
+                self.add(paths, requests);
+            }
+            return;
+        }
         let mut asked = None;
         if tree.is_searching {
             match key.code {
@@ -233,6 +255,33 @@ impl App {
         if paths.is_empty() {
             return;
         }
+        // A path without wildcards is one line, whatever there is.
+        if paths.iter().any(|path| !path.is_literal()) {
+            return requests.push(Request::Count(paths));
+        }
+        self.add(paths, requests);
+    }
+
+    /// The number of lines that were to be added is known: many are asked about first.
+    pub(super) fn counted(&mut self, paths: Vec<PathPattern>, lines: usize, requests: &mut Vec<Request>) {
+        let Overlay::Tree(tree) = &mut self.overlay else { return };
+        if lines > MOST_UNASKED {
+            tree.question = Some(Many { paths, lines });
+            return;
+        }
+        if let ([first, ..], 0) = (paths.as_slice(), lines) {
+            let what = if self.facts.is_live {
+                "nothing new now; what comes is shown"
+            } else {
+                "nothing new in the log"
+            };
+            self.messages.answer(format!("{first}: {what}"), false);
+        }
+        self.add(paths, requests);
+    }
+
+    /// Adds paths to the legend, and is done with the tree.
+    fn add(&mut self, paths: Vec<PathPattern>, requests: &mut Vec<Request>) {
         self.overlay = Overlay::None;
         let mut there = Vec::new();
         let mut is_any_new = false;
@@ -255,6 +304,9 @@ impl App {
     pub(super) fn tree_mouse(&mut self, mouse: &MouseEvent, requests: &mut Vec<Request>) {
         let area = self.areas.tree;
         let Overlay::Tree(tree) = &mut self.overlay else { return };
+        if tree.question.is_some() {
+            return;
+        }
         match mouse.kind {
             MouseEventKind::ScrollDown => tree.select_by(3),
             MouseEventKind::ScrollUp => tree.select_by(-3),

@@ -18,7 +18,7 @@ impl App {
             Overlay::Tree(_) => return self.tree_mouse(mouse, requests),
             Overlay::Help(top) | Overlay::Messages(top) => {
                 match mouse.kind {
-                    MouseEventKind::ScrollDown => *top += 3,
+                    MouseEventKind::ScrollDown => *top = top.saturating_add(3),
                     MouseEventKind::ScrollUp => *top = top.saturating_sub(3),
                     MouseEventKind::Down(_) => self.overlay = Overlay::None,
                     _ => self.is_changed = false,

@@ -6,6 +6,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Clear};
 
+use tachograph_monitor::figures::visible;
+use unicode_width::UnicodeWidthChar as _;
+
 use crate::app::{App, Prompt};
 use crate::keys::{KEYS, Of};
 use crate::text::{row, width};
@@ -13,6 +16,18 @@ use crate::text::{row, width};
 impl App {
     /// Clears a box in the midst of the screen and gives what is inside of it.
     pub(super) fn open_box(&self, frame: &mut Frame<'_>, title: &str, columns: u16, rows: u16) -> Rect {
+        self.open_box_with(frame, title, "", columns, rows)
+    }
+
+    /// As [`open_box`](Self::open_box), with a text on its lower edge.
+    fn open_box_with(
+        &self,
+        frame: &mut Frame<'_>,
+        title: &str,
+        below: &str,
+        columns: u16,
+        rows: u16,
+    ) -> Rect {
         let whole = self.areas.whole;
         let (columns, rows) = (columns.min(whole.width), rows.min(whole.height));
         let area = Rect {
@@ -23,37 +38,61 @@ impl App {
         };
         frame.render_widget(Clear, area);
         let set = if self.theme.is_unicode { border::PLAIN } else { ASCII_BORDER };
-        let block = Block::bordered().border_set(set).title(format!(" {title} "));
+        let mut block = Block::bordered().border_set(set).title(format!(" {title} "));
+        if !below.is_empty() {
+            block = block.title_bottom(format!(" {below} "));
+        }
         let inside = block.inner(area);
         frame.render_widget(block, area);
         inside
     }
 
+    /// Lines of two columns in a box, from `top` on; says where there are more than it has room for.
+    fn draw_lines(
+        &self,
+        frame: &mut Frame<'_>,
+        title: &str,
+        columns: u16,
+        lines: &[(String, String)],
+        top: &mut usize,
+    ) {
+        let second = lines.iter().map(|(first, _)| width(first)).max().unwrap_or(0);
+        let second = if second == 0 { 1 } else { second + 3 };
+        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let room = usize::from(rows.min(self.areas.whole.height)).saturating_sub(2);
+        *top = (*top).min(lines.len().saturating_sub(room));
+        let last = (*top + room).min(lines.len());
+        let below = if lines.len() > room {
+            format!("{}-{last} of {}: Up Down PgUp PgDn scroll", *top + 1, lines.len())
+        } else {
+            String::new()
+        };
+        let inside = self.open_box_with(frame, title, &below, columns, rows);
+        let buffer = frame.buffer_mut();
+        for (number, (first, then)) in lines.iter().take(last).skip(*top).enumerate() {
+            let line = row(inside, number);
+            self.put(buffer, line, 1, first, Style::new().add_modifier(Modifier::BOLD));
+            self.put(buffer, line, second, then, Style::new());
+        }
+    }
+
     pub(super) fn draw_help(&self, frame: &mut Frame<'_>, top: &mut usize) {
         let is_here = |of: Of| of == Of::Both || (of == Of::Live) == self.facts.is_live;
-        let keys: Vec<_> = KEYS.iter().filter(|key| is_here(key.of)).collect();
-        let longest = keys.iter().map(|key| key.shown.len()).max().unwrap_or(0);
-        let mut lines: Vec<(String, String)> =
-            keys.iter().map(|key| (key.shown.to_owned(), key.what.to_owned())).collect();
-        for (keys, what) in [
-            ("", ""),
-            (
-                "Mouse",
-                "click: select, sort by a heading, set the cursor; drag: select time; wheel: zoom, move",
-            ),
-            ("In the tree", "Right Left: open, close; Space: mark; Enter: add; /: search or write a path"),
-        ] {
-            lines.push((keys.to_owned(), what.to_owned()));
+        let keys = KEYS.iter().filter(|key| is_here(key.of)).map(|key| (key.shown, key.what));
+        let all: Vec<_> = keys.chain(MORE_HELP).collect();
+        let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);
+        // Two edges, a blank before each column and two between them.
+        let room = usize::from(MOST_HELP.min(self.areas.whole.width)).saturating_sub(longest + 6).max(8);
+        let mut lines = Vec::new();
+        for (keys, what) in all {
+            let mut keys = keys.to_owned();
+            if what.is_empty() {
+                lines.push((keys, String::new()));
+            } else {
+                wrap(what, room, |line| lines.push((std::mem::take(&mut keys), line)));
+            }
         }
-        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
-        let inside = self.open_box(frame, "Keys (Esc closes)", 100, rows);
-        *top = (*top).min(lines.len().saturating_sub(usize::from(inside.height)));
-        let buffer = frame.buffer_mut();
-        for (number, (keys, what)) in lines.iter().skip(*top).take(usize::from(inside.height)).enumerate() {
-            let line = row(inside, number);
-            self.put(buffer, line, 1, keys, Style::new().add_modifier(Modifier::BOLD));
-            self.put(buffer, line, longest + 3, what, Style::new());
-        }
+        self.draw_lines(frame, "Keys (Esc closes)", MOST_HELP, &lines, top);
     }
 
     pub(super) fn draw_messages(&self, frame: &mut Frame<'_>, top: &mut usize) {
@@ -61,37 +100,77 @@ impl App {
         let mut lines = Vec::new();
         for message in self.messages.all() {
             let times = if message.count > 1 { format!(" ({} times)", message.count) } else { String::new() };
-            wrap(&format!("{}{times}", message.text), room, |line| lines.push(line));
+            wrap(&format!("{}{times}", message.text), room, |line| lines.push((String::new(), line)));
         }
         if lines.is_empty() {
-            lines.push("no message".to_owned());
+            lines.push((String::new(), "no message".to_owned()));
         }
-        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
-        let inside = self.open_box(frame, "Messages (Esc closes)", u16::MAX, rows);
-        *top = (*top).min(lines.len().saturating_sub(usize::from(inside.height)));
-        let buffer = frame.buffer_mut();
-        for (number, text) in lines.iter().skip(*top).take(usize::from(inside.height)).enumerate() {
-            self.put(buffer, row(inside, number), 1, text, Style::new());
-        }
+        self.draw_lines(frame, "Messages (Esc closes)", u16::MAX, &lines, top);
     }
 
     pub(super) fn draw_prompt(&self, frame: &mut Frame<'_>, prompt: &Prompt) {
-        let columns = u16::try_from(width(&prompt.question()) + 4).unwrap_or(u16::MAX).max(60);
-        let inside = self.open_box(frame, &prompt.question(), columns, 4);
+        let question = prompt.question();
+        if prompt.is_yes_or_no() {
+            return self.draw_yes_or_no(frame, &question);
+        }
+        let (text, style) = match &prompt.error {
+            Some(error) => (error.as_str(), self.theme.trouble()),
+            None => ("Enter: do it   Esc: cancel", self.theme.dim()),
+        };
+        let columns = u16::try_from(width(&question).max(width(text)) + 4).unwrap_or(u16::MAX);
+        let columns = columns.clamp(LEAST_PROMPT, MOST_PROMPT);
+        let lines = self.wrap_in_box(text, columns);
+        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+        let inside = self.open_box(frame, &question, columns, rows);
         let buffer = frame.buffer_mut();
+        for (number, text) in lines.iter().enumerate() {
+            self.put(buffer, row(inside, 1 + number), 1, text, style);
+        }
         let line = row(inside, 0);
         // Of long answers the end is what is being written.
         let room = usize::from(line.width).saturating_sub(2);
         let text = crate::text::cut_start(&prompt.text, room, self.theme.is_unicode).into_owned();
         let style = if prompt.is_proposed { self.theme.selected() } else { Style::new() };
         let end = self.put(buffer, line, 1, &text, style);
-        match &prompt.error {
-            Some(error) => self.put(buffer, row(inside, 1), 1, error, self.theme.trouble()),
-            None => self.put(buffer, row(inside, 1), 1, "Enter: do it   Esc: cancel", self.theme.dim()),
-        };
         frame.set_cursor_position(Position { x: line.x + end as u16, y: line.y });
     }
+
+    /// A question that `y` answers with yes and any other key with no.
+    pub(super) fn draw_yes_or_no(&self, frame: &mut Frame<'_>, question: &str) {
+        let lines = self.wrap_in_box(question, LEAST_PROMPT);
+        let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+        let inside = self.open_box(frame, "Are you sure?", LEAST_PROMPT, rows);
+        let buffer = frame.buffer_mut();
+        for (number, text) in lines.iter().enumerate() {
+            self.put(buffer, row(inside, number), 1, text, Style::new());
+        }
+        self.put(buffer, row(inside, lines.len()), 1, "y: yes   any other key: no", self.theme.dim());
+    }
+
+    /// The lines of a text in a box of so many columns, as far as the screen has them.
+    fn wrap_in_box(&self, text: &str, columns: u16) -> Vec<String> {
+        let mut lines = Vec::new();
+        let room = usize::from(columns.min(self.areas.whole.width)).saturating_sub(4).max(8);
+        wrap(text, room, |line| lines.push(line));
+        lines
+    }
 }
+
+/// Columns of a question, where it is short.
+const LEAST_PROMPT: u16 = 60;
+
+/// Columns of a question with a long answer to what was written.
+const MOST_PROMPT: u16 = 100;
+
+/// Columns of the list of keys.
+const MOST_HELP: u16 = 100;
+
+/// What stands below the keys.
+const MORE_HELP: [(&str, &str); 3] = [
+    ("", ""),
+    ("Mouse", "click: select, sort by a heading, set the cursor; drag: select time; wheel: zoom, move"),
+    ("In the tree", "Right Left: open, close; Space: mark; Enter: add; /: search or write a path"),
+];
 
 /// Corners and edges in ASCII.
 const ASCII_BORDER: border::Set<'static> = border::Set {
@@ -105,19 +184,44 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
     horizontal_bottom: "-",
 };
 
-/// Breaks a text between words.
+/// Breaks a text between words, and words that are too long where the line ends. Control characters are written out.
 pub(super) fn wrap(text: &str, columns: usize, mut line: impl FnMut(String)) {
     let mut now = String::new();
-    for word in text.split_whitespace() {
+    for word in visible(text).split_whitespace() {
         if !now.is_empty() && width(&now) + 1 + width(word) > columns {
             line(std::mem::take(&mut now));
         }
         if !now.is_empty() {
             now.push(' ');
         }
-        now.push_str(word);
+        for character in word.chars() {
+            let more = character.width().unwrap_or_default();
+            if !now.is_empty() && width(&now) + more > columns {
+                line(std::mem::take(&mut now));
+            }
+            now.push(character);
+        }
     }
     if !now.is_empty() {
         line(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_wrapped() {
+        let of = |text: &str, columns| {
+            let mut lines = Vec::new();
+            wrap(text, columns, |line| lines.push(line));
+            lines
+        };
+        assert_eq!(of("one two  three", 7), ["one two", "three"]);
+        assert_eq!(of("/a/very/long/path is", 8), ["/a/very/", "long/pat", "h is"]);
+        assert_eq!(of("プロセッサ", 5), ["プロ", "セッ", "サ"]);
+        assert_eq!(of("a\u{1b}b", 6), [r"a\u{1b", "}b"]);
+        assert!(of(" ", 4).is_empty());
     }
 }

@@ -3,11 +3,12 @@
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::grouped;
 
 use super::overlay::wrap;
 use crate::app::App;
 use crate::text::{cut_start, row, width};
-use crate::tree::{Node, Tree};
+use crate::tree::{Many, Node, Tree};
 
 /// Lines of help.
 const HELP: u16 = 3;
@@ -80,6 +81,10 @@ impl App {
             "Right/Left: open/close  Space: mark  Enter: add  /: search  Esc: close"
         };
         self.put(buffer, row(below, usize::from(below.height) - 1), 0, hint, self.theme.dim());
+        if let Some(Many { lines, .. }) = tree.question {
+            let lines = grouped(&lines.to_string());
+            return self.draw_yes_or_no(frame, &format!("These are {lines} new lines. Add them all? (y/n)"));
+        }
         if tree.is_searching {
             frame.set_cursor_position(Position { x: search.x + end as u16, y: search.y });
         }

@@ -8,17 +8,14 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::{FlowError, Selection};
 use tachograph_monitor::{Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, Span};
-use tachograph_perflib::Registry;
 
 use super::recording::Recorded;
 use crate::app::{Existing, Input};
 
 /// This machine, as the command hands it in.
 pub struct Live {
-    /// The samples, of the paths that are shown first.
+    /// The samples, of the paths that are shown first; what it [follows](LiveBoard::follow) there is to choose from.
     pub board: LiveBoard,
-    /// The counter sets that there are now; the same object as before while they are the same.
-    pub refresh: Box<dyn FnMut() -> Arc<Registry>>,
     /// What to say of paths that select nothing.
     pub complaints: fn(&Selection) -> Vec<String>,
     /// The machine's name.
@@ -29,9 +26,6 @@ pub struct Live {
     pub frequency: i64,
 }
 
-/// How often programs that started are looked for.
-const LOOK: Duration = Duration::from_secs(2);
-
 /// Takes samples at their moments: sample `k` at `start + k * interval`, so that delays never add up.
 pub(super) struct LiveFeed {
     live: Live,
@@ -40,14 +34,13 @@ pub(super) struct LiveFeed {
     start: Instant,
     next: u64,
     last: Instant,
-    looked: Instant,
     recorded: Option<Recorded>,
 }
 
 impl LiveFeed {
     pub(super) fn new(live: Live, paths: Vec<PathPattern>, interval: Duration) -> Self {
         let now = Instant::now();
-        Self { live, paths, interval, start: now, next: 0, last: now, looked: now, recorded: None }
+        Self { live, paths, interval, start: now, next: 0, last: now, recorded: None }
     }
 
     /// How long it is to the next sample.
@@ -75,8 +68,9 @@ impl LiveFeed {
 
     /// Takes a sample now.
     pub(super) fn collect(&mut self) -> Vec<Input> {
-        let mut inputs = self.look();
+        let mut inputs = Vec::new();
         self.last = Instant::now();
+        let known = Arc::clone(self.live.board.registry());
         let sample = self.live.board.collect();
         let at = sample.at.utc;
         if let Some(recorded) = &mut self.recorded {
@@ -97,24 +91,11 @@ impl LiveFeed {
             };
             inputs.push(Input::Trouble(format!("{}{others}: {}", trouble.path, trouble.reason)));
         }
+        if !Arc::ptr_eq(self.live.board.registry(), &known) {
+            inputs.push(self.sets());
+        }
         inputs.push(Input::Collected(at));
         inputs
-    }
-
-    /// Looks for sets that came or went.
-    fn look(&mut self) -> Vec<Input> {
-        if self.looked.elapsed() < LOOK {
-            return Vec::new();
-        }
-        self.looked = Instant::now();
-        let registry = (self.live.refresh)();
-        if Arc::ptr_eq(&registry, self.live.board.registry()) {
-            return Vec::new();
-        }
-        self.live.board.adopt(&registry);
-        // What has gone was there before: nobody needs to be told.
-        self.live.board.set_paths(&self.taken_paths());
-        vec![self.sets()]
     }
 
     pub(super) fn sets(&self) -> Input {
@@ -124,6 +105,11 @@ impl LiveFeed {
     pub(super) fn instances(&self, set: String) -> Input {
         let instances = self.catalogue().instances(&set);
         Input::Instances(set, instances)
+    }
+
+    pub(super) fn count(&self, wanted: Vec<PathPattern>, present: &[PathPattern]) -> Input {
+        let lines = self.catalogue().count(&wanted, present);
+        Input::Counted(wanted, lines)
     }
 
     fn catalogue(&self) -> MachineCatalogue {

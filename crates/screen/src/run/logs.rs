@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::{FlowError, Selection};
 use tachograph_monitor::{
-    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span, default_paths,
+    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
 };
 
 use super::ScreenError;
@@ -94,7 +94,15 @@ impl LogFeed {
     /// When the logs cannot be opened, or none of the paths that were asked for is in them.
     pub(super) fn take(&mut self, app: &mut App) -> Result<Vec<Input>, ScreenError> {
         let mut inputs = Vec::new();
-        while let Ok(done) = self.done.try_recv() {
+        loop {
+            let done = match self.done.try_recv() {
+                Ok(done) => done,
+                Err(TryRecvError::Empty) => break,
+                // It has panicked, and that has been said.
+                Err(TryRecvError::Disconnected) => {
+                    return Err(ScreenError::Work(format!("{}: the reading has failed", self.name)));
+                }
+            };
             match done {
                 Done::Progress(LogProgress { bytes_read, bytes }) => {
                     inputs.push(Input::Reading(Some((bytes_read, bytes))));
@@ -150,6 +158,11 @@ impl LogFeed {
         Input::Instances(set, instances)
     }
 
+    pub(super) fn count(&self, wanted: Vec<PathPattern>, present: &[PathPattern]) -> Input {
+        let lines = self.catalogue().count(&wanted, present);
+        Input::Counted(wanted, lines)
+    }
+
     pub(super) fn set_paths(&self, paths: Vec<PathPattern>) {
         self.is_cancelled.store(false, Ordering::SeqCst);
         // A thread that has ended told why.
@@ -165,7 +178,7 @@ impl LogFeed {
     }
 }
 
-/// Tells what was done, and wakes who waits for it.
+/// Tells what was done, and wakes who waits for it. When it is dropped the channel ends before that wakes.
 struct Tell {
     tell: Sender<Done>,
     waker: Waker,
@@ -218,10 +231,8 @@ impl Worker {
         };
         self.note_catalogue(&board);
         let catalogue = board.catalogue();
-        let mut paths = default_paths(&*catalogue);
-        if paths.is_empty() {
-            paths.extend(catalogue.first_choice().iter().filter_map(|path| PathPattern::parse(path).ok()));
-        }
+        let first = catalogue.first_choice().iter();
+        let paths = first.filter_map(|path| PathPattern::parse(path).ok()).collect();
         self.tell.done(Done::Opened { span: board.span(), zone: board.zone().clone(), paths });
         while let Ok(job) = to_do.recv() {
             // Of several stretches that were asked for meanwhile only the last one is wanted.

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::{CounterType, RawValue, Status};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::Format;
@@ -29,6 +29,17 @@ pub(super) struct Recorded {
 /// Whether a group holds what a BLG cannot.
 fn holds_doubles(group: &Group) -> bool {
     group.set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
+}
+
+/// The group of a set that has gone: the log goes on without instances of it.
+fn absent(set: &Arc<CounterSet>) -> Group {
+    let mut group = Group::new(Arc::clone(set));
+    if let Some(instance) = &set.instance {
+        group.instances = [Arc::clone(instance)].into();
+        group.values.push(RawValue::error(Status::NO_INSTANCE));
+        group.identities.push(0);
+    }
+    group
 }
 
 impl Recorded {
@@ -59,7 +70,7 @@ impl Recorded {
     }
 
     /// Writes a sample; also gives what is to be said. A log keeps the counters that it began with: what was chosen later is
-    /// left out.
+    /// left out, and what has gone is absent until it comes again.
     pub(super) fn take(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
         let is_blg = self.format == Format::Blg;
         let mut notice = None;
@@ -79,8 +90,8 @@ impl Recorded {
             let mut kept = Sample::default();
             kept.take_head(sample);
             for set in &self.sets {
-                let group = sample.groups.iter().find(|group| Arc::ptr_eq(&group.set, set));
-                kept.groups.extend(group.cloned());
+                let is_it = |group: &&Group| Arc::ptr_eq(&group.set, set) || group.set == *set;
+                kept.groups.push(sample.groups.iter().find(is_it).cloned().unwrap_or_else(|| absent(set)));
             }
             self.recorder.take(&kept)?;
         }

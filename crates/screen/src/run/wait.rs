@@ -24,6 +24,13 @@ impl Waker {
     }
 }
 
+impl Drop for Waker {
+    /// Who waits sees that nobody is there any more to wake it.
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
 /// Waits, and knows the signals that came.
 pub(crate) struct Waiting {
     woken: UnixStream,

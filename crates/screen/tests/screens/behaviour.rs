@@ -168,6 +168,54 @@ fn adding_by_the_tree() {
     assert!(matches!(&shown.requests[..], [Request::Paths(paths)] if paths.len() == 7));
 }
 
+/// The paths that samples are to be taken of.
+fn asked_paths(shown: &Shown) -> Vec<String> {
+    let mut paths = shown.requests.iter().filter_map(|request| match request {
+        Request::Paths(paths) => Some(paths.iter().map(ToString::to_string).collect()),
+        _ => None,
+    });
+    paths.next_back().unwrap_or_default()
+}
+
+#[test]
+fn many_lines_are_asked_about() {
+    let mut shown = live();
+    shown.instances = 1_200;
+    shown.type_in("aj");
+    shown.press(KeyCode::Enter);
+    // Two counters of each instance, less the two that are there.
+    shown.line_with("These are 2,398 new lines. Add them all? (y/n)");
+    shown.line_with("y: yes   any other key: no");
+    shown.type_in("n");
+    shown.line_with("Add counters");
+    assert!(asked_paths(&shown).is_empty());
+    shown.press(KeyCode::Enter);
+    shown.mouse(MouseEventKind::Down(MouseButton::Left), (10, 2));
+    shown.line_with("2,398 new lines");
+    shown.type_in("y");
+    assert!(!shown.text().contains("Add counters"));
+    assert_eq!(asked_paths(&shown).last().map(String::as_str), Some(r"\Processor Information(*)\*"));
+
+    // A path that is written is as much; a hundred lines are not many.
+    let mut shown = live();
+    shown.instances = 102;
+    shown.type_in(r"/\Processor Information(*)\% User Time");
+    shown.press(KeyCode::Enter);
+    shown.line_with("These are 102 new lines.");
+    shown.press(KeyCode::Esc);
+    shown.instances = 100;
+    shown.press(KeyCode::Enter);
+    assert_eq!(asked_paths(&shown).len(), 5);
+
+    // What has no instance is chosen, and that it shows nothing is said.
+    let mut shown = live();
+    shown.instances = 0;
+    shown.type_in(r"/\Processor Information(*)\% User Time");
+    shown.press(KeyCode::Enter);
+    shown.line_with(r"\Processor Information(*)\% User Time: nothing new now; what comes is shown");
+    assert_eq!(asked_paths(&shown).len(), 5);
+}
+
 #[test]
 fn zooming_and_moving_in_logs() {
     let mut shown = Shown::log((120, 40), 7200);

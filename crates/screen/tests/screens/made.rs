@@ -12,7 +12,8 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, Summary};
 use tachograph_monitor::{
-    Chosen, Column, CounterEntry, Reduced, ReducedSeries, SeriesId, SeriesInfo, SetEntry, Span, View,
+    Catalogue, Chosen, Column, CounterEntry, Reduced, ReducedSeries, SeriesId, SeriesInfo, SetEntry, Span,
+    View,
 };
 use tachograph_screen::{App, Facts, Input, Request, Theme};
 
@@ -123,6 +124,8 @@ pub(crate) struct Shown {
     lines: &'static [Line],
     seconds: u64,
     pub(crate) requests: Vec<Request>,
+    /// How many instances a set has.
+    pub(crate) instances: usize,
 }
 
 impl Shown {
@@ -158,6 +161,7 @@ impl Shown {
             lines,
             seconds,
             requests: Vec::new(),
+            instances: 2,
         };
         if is_live {
             for second in 0..seconds {
@@ -188,8 +192,12 @@ impl Shown {
                 }
                 Request::Sets => self.input(Input::Sets(sets().into())),
                 Request::Instances(set) => {
-                    let instances = Ok(vec!["_Total".to_owned(), "0,0".to_owned()]);
+                    let instances = Made(self.instances).instances(&set);
                     self.input(Input::Instances(set, instances));
+                }
+                Request::Count(paths) => {
+                    let lines = Made(self.instances).count(&paths, &self.app.paths());
+                    self.input(Input::Counted(paths, lines));
                 }
                 other => self.requests.push(other),
             }
@@ -264,6 +272,23 @@ impl Shown {
         }
         let expected = std::fs::read_to_string(&file).unwrap_or_default();
         assert!(text == expected, "{name} is\n{text}\nand not\n{expected}");
+    }
+}
+
+/// What there is to choose from, with so many instances of each set.
+struct Made(usize);
+
+impl Catalogue for Made {
+    fn sets(&self) -> Vec<SetEntry> {
+        sets()
+    }
+
+    fn instances(&self, _: &str) -> Result<Vec<String>, String> {
+        if self.0 == 0 {
+            return Ok(Vec::new());
+        }
+        let others = (0..self.0 - 1).map(|number| format!("0,{number}"));
+        Ok(std::iter::once("_Total".to_owned()).chain(others).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::KeyCode;
 use tachograph_monitor::palette::Background;
-use tachograph_screen::{ColourDepth, Input, Recording, Theme};
+use tachograph_screen::{ColourDepth, Existing, Input, Recording, Theme};
 
 use crate::made::{Line, Shown};
 
@@ -35,6 +35,11 @@ fn small_screens() {
         let text = Shown::live(size, 5, Theme::default()).text();
         assert!(text.starts_with(&"too small"[..usize::from(size.0).min(9).saturating_sub(1)]), "{text}");
     }
+}
+
+#[test]
+fn a_screen_that_is_too_small_says_how_to_leave() {
+    assert_eq!(Shown::live((10, 3), 5, Theme::default()).text(), "too small:\nq quits\n\n");
 }
 
 #[test]
@@ -123,6 +128,26 @@ fn keys_messages_and_questions() {
     shown.type_in("!");
     let line = shown.line_with("damaged");
     assert!(line.contains("left out (3 times)"), "{line}");
+}
+
+#[test]
+fn what_is_long_is_readable_at_80_by_24() {
+    let mut shown = Shown::log((80, 24), 70);
+    shown.type_in("t2024-13-05 10");
+    shown.press(KeyCode::Enter);
+    shown.is("jump_error_80x24");
+    shown.press(KeyCode::Esc);
+    shown.type_in("?");
+    shown.is("keys_log_80x24");
+    shown.press(KeyCode::PageDown);
+    shown.is("keys_log_80x24_below");
+    shown.press(KeyCode::Home);
+    shown.press(KeyCode::End);
+    shown.is("keys_log_80x24_below");
+    shown.press(KeyCode::Esc);
+    let path = std::path::PathBuf::from(format!("/srv/{}/web1.blg", "recordings/".repeat(8)));
+    shown.input(Input::Exists(Existing::Recording(path)));
+    shown.is("overwrite_80x24");
 }
 
 const HOSTILE: [Line; 2] = [

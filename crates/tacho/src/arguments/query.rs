@@ -46,13 +46,13 @@ pub(crate) struct QueryArguments {
 /// Formats of `query`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QueryFormat {
-    /// For people. Follows instances that come and go.
+    /// For people. Follows instances, and counter sets of programs, that come and go.
     Table,
     /// PDH's comma-separated text. Columns are those of the instances at the start.
     Csv,
     /// PDH's tab-separated text, as csv.
     Tsv,
-    /// One JSON object per sample and line. Follows instances that come and go.
+    /// One JSON object per sample and line. Follows instances and counter sets as table.
     Json,
     /// Raw values in Windows' binary log, as `tacho record` writes it.
     #[value(alias = "blg")]

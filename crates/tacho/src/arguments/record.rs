@@ -11,7 +11,9 @@ use super::{LiveArguments, parse_interval};
 ///
 /// A BLG keeps raw values, so that every average can be made from it later ('tacho stats', 'tacho relog', Windows'
 /// Performance Monitor). Each sample is written as soon as it is taken: a recorder that is killed loses at most the sample
-/// that it was writing. Ctrl-C and SIGTERM end it with a complete log and exit status 0; a second Ctrl-C ends it at once.
+/// that it was writing. A log keeps the counters that it began with; instances that come later are taken in by a BLG,
+/// counter sets of programs that start later are not. Ctrl-C and SIGTERM end it with a complete log and exit status 0; a
+/// second Ctrl-C ends it at once.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct RecordArguments {

@@ -1,6 +1,7 @@
 //! `tacho monitor`: counters on the terminal.
 
 use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -22,7 +23,12 @@ use crate::live;
 
 /// Whether a screen can be opened, and keys be pressed.
 pub(crate) fn has_terminal() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal says of itself that it only goes from line to line, such as a shell in an editor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
@@ -32,9 +38,11 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
         None => View::default(),
     };
     if !has_terminal() {
-        return Err(Failure::usage(
-            "the monitor needs a terminal; 'tacho query' and 'tacho stats' print to files and pipes",
-        ));
+        return Err(Failure::usage(if is_dumb() {
+            "the monitor needs a terminal that can show a screen, and TERM is 'dumb'; 'tacho query' and 'tacho stats' print lines"
+        } else {
+            "the monitor needs a terminal; 'tacho query' and 'tacho stats' print to files and pipes"
+        }));
     }
     view.interval = arguments.interval.or(view.interval);
     view.points = arguments.points.or(view.points);
@@ -78,20 +86,15 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
         ..LiveOptions::default()
     };
     let points = view.points.unwrap_or(DEFAULT_POINTS);
-    let (board, selection) = LiveBoard::open(&registry, &paths, points, options).map_err(Failure::work)?;
+    let (mut board, selection) =
+        LiveBoard::open(&registry, &paths, points, options).map_err(Failure::work)?;
     let complaints = live::complaints(&selection);
     if complaints.len() == paths.len() {
         return Err(Failure::usages(complaints));
     }
+    board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
-    let source = Live {
-        board,
-        refresh: Box::new(move || machine.refresh()),
-        complaints: live::complaints,
-        name,
-        zone,
-        frequency: FREQUENCY,
-    };
+    let source = Live { board, complaints: live::complaints, name, zone, frequency: FREQUENCY };
     show(Source::Live(Box::new(source)), view, theme, complaints)
 }
 
@@ -102,6 +105,8 @@ fn logs(
     mut view: View,
     theme: Theme,
 ) -> Result<ExitCode, Failure> {
+    refuse_sets(&files)?;
+    refuse_pipes(&files)?;
     // What cannot be opened is told before the screen opens.
     drop(LogQuery::new(files.clone()).samples()?);
     view.begin = bounds.begin.or(view.begin);
@@ -113,6 +118,31 @@ fn logs(
         problems: |board| problem_lines(board.reports()),
     };
     show(Source::Logs(logs), view, theme, Vec::new())
+}
+
+/// Refuses the names of counter sets: a name without a backslash is a log.
+fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
+    let mut missing = files.iter().filter(|file| !file.exists()).filter_map(|file| file.to_str()).peekable();
+    if missing.peek().is_none() {
+        return Ok(());
+    }
+    let registry = live::this_machine()?;
+    match missing.find_map(|name| Some((name, registry.find(name)?))) {
+        Some((name, set)) => Err(Failure::usage(live::is_a_set(name, set))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses pipes, which are not even opened: that would wait for somebody who writes.
+fn refuse_pipes(files: &[PathBuf]) -> Result<(), Failure> {
+    let is_pipe = |file: &&PathBuf| std::fs::metadata(file).is_ok_and(|found| found.file_type().is_fifo());
+    match files.iter().find(is_pipe) {
+        Some(file) => Err(Failure::work(format!(
+            "{}: a log cannot be read from a pipe, since it is read more than once: save it to a file",
+            file.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn show(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<ExitCode, Failure> {

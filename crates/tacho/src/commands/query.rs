@@ -12,6 +12,7 @@ use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{FlowError, Sink, Source, UnionScan};
 use tachograph_logs::Format;
+use tachograph_machine::Machine;
 use tachograph_perflib::{FREQUENCY, Registry};
 
 use super::list;
@@ -52,10 +53,16 @@ impl Shown {
             },
         }
     }
+
+    /// Whether counters may come later; else the first sample says which there are.
+    fn takes_new_columns(self) -> bool {
+        matches!(self, Self::Table | Self::Json)
+    }
 }
 
 pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
-    let registry = live::this_machine()?;
+    let machine = Machine::of_this_machine().map_err(Failure::work)?;
+    let registry = machine.registry();
     arguments.live.check_machine(&registry)?;
     if arguments.query || arguments.query_instances {
         return list::paths_of_this_machine(&registry, arguments);
@@ -78,6 +85,9 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         ..LiveOptions::default()
     };
     let mut live = live::open(&registry, &paths, options)?;
+    if shown.takes_new_columns() {
+        live.source.follow(Box::new(move || machine.refresh()));
+    }
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
     }

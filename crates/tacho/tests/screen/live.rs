@@ -1,10 +1,12 @@
 //! This machine.
 
+use tachograph_publish::{CounterSet, Gauge, Publisher};
+
 use crate::run::{Folder, row};
 use crate::tmux::{Tmux, line_with};
 
 /// Whether Braille is drawn: a line.
-fn has_line(screen: &str) -> bool {
+pub(crate) fn has_line(screen: &str) -> bool {
     screen.contains(|character| ('\u{2801}'..='\u{28ff}').contains(&character))
 }
 
@@ -61,6 +63,53 @@ fn watching() {
     tmux.shows("every 0.1 s");
 }
 
+/// How many samples are in the recording that the screen names.
+fn samples(screen: &str) -> u64 {
+    let line = screen.lines().next().unwrap_or_default();
+    let number = line.split(".blg ").nth(1).and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// A program's counters.
+#[derive(CounterSet)]
+#[counter_set(name = "Tacho Screen Shop")]
+struct Shop {
+    /// Orders that are not paid yet.
+    #[counter(name = "Open Orders")]
+    open: Gauge,
+}
+
+#[test]
+fn a_recording_outlives_a_program_that_it_records() {
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    let start = |open| {
+        let shop = Publisher::new().folder(tmux.folder().join("run")).start::<Shop>().expect("the set");
+        shop.open.set(open);
+        shop
+    };
+    let shop = start(42);
+    tmux.enter("export TACHO_RUNTIME_DIR=run");
+    tmux.tacho(r"monitor '\Memory\Available Bytes' '\Tacho Screen Shop\Open Orders' -si 0.1 --points 10");
+    tmux.shows("Open Orders");
+    tmux.text("rshop.blg");
+    tmux.keys(&["Enter"]);
+    tmux.until("five samples", |screen| samples(screen) >= 5);
+    drop(shop);
+    // For longer than it takes to see that the set has gone.
+    let gone = samples(&tmux.hides("Open Orders"));
+    tmux.until("forty more samples", |screen| samples(screen) >= gone + 40);
+    let shop = start(77);
+    let back = samples(&tmux.shows(" 77.000"));
+    tmux.until("five more samples", |screen| samples(screen) >= back + 5);
+    drop(shop);
+    tmux.text("q");
+    tmux.hides("every 0.1 s");
+    let rows = Folder::new().stats(&[&tmux.folder().join("shop.blg").display().to_string()]);
+    let orders = row(&rows, r"\Open Orders");
+    assert_eq!((&orders["minimum"], &orders["maximum"]), (&42.into(), &77.into()), "{orders:#?}");
+    assert!(row(&rows, r"\Memory\Available Bytes")["values"].as_u64() >= Some(back), "{rows:#?}");
+}
+
 #[test]
 fn recording_and_views() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
@@ -69,11 +118,6 @@ fn recording_and_views() {
     tmux.text("rshown.blg");
     tmux.keys(&["Enter"]);
     tmux.shows("shown.blg");
-    let samples = |screen: &str| -> u64 {
-        let line = screen.lines().next().unwrap_or_default();
-        let number = line.split("shown.blg ").nth(1).and_then(|rest| rest.split(' ').next());
-        number.and_then(|number| number.parse().ok()).unwrap_or(0)
-    };
     tmux.until("ten samples", |screen| samples(screen) >= 10);
     // What is added meanwhile is shown; the log keeps the counters that it began with, also when one is removed.
     tmux.text(r"/\System\Processes");

@@ -9,7 +9,7 @@ use crate::tmux::{Tmux, line_with};
 const SAMPLES: i64 = 600;
 
 /// Ten minutes of a rate and of a plain value, a sample a second from 10:00:00 on.
-fn write(tmux: &Tmux) {
+pub(crate) fn write(tmux: &Tmux) {
     let mut log = Made::new("WEB1")
         .value("Web", counter("Requests/sec", CounterType::COUNTER_COUNTER))
         .value("Web", counter("Queue Length", CounterType::RAWCOUNT));

@@ -7,6 +7,8 @@ mod logs;
 #[path = "../cli/made.rs"]
 #[allow(dead_code)]
 mod made;
+#[cfg(feature = "screen")]
+mod panics;
 #[path = "../cli/run.rs"]
 #[allow(dead_code)]
 mod run;

@@ -3,7 +3,7 @@
 use crate::tmux::Tmux;
 
 /// The settings of the terminal, and what tmux knows of it: cursor, alternate screen, mouse.
-fn state(tmux: &Tmux, name: &str) -> (String, String) {
+pub(crate) fn state(tmux: &Tmux, name: &str) -> (String, String) {
     let file = tmux.folder().join(name);
     tmux.enter(&format!("stty -a > {name}; echo saved-$((1))-{name}"));
     tmux.shows(&format!("saved-1-{name}"));
@@ -73,14 +73,22 @@ fn other_sizes() {
 #[test]
 fn errors_before_the_screen() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
+    tmux.enter("mkfifo pipe.blg");
     let cases = [
         ("no.blg", "tacho: no.blg: No such file or directory", 1),
         (r"-c '\Nothing\There'", r"tacho: '\Nothing\There' is not on this machine", 2),
+        ("memory", r"tacho: 'memory' is a counter set: write '\Memory\*' for its counters", 2),
+        ("pipe.blg", "tacho: pipe.blg: a log cannot be read from a pipe", 1),
         ("--points 1", "tacho: --points 1: a whole number from 2 to 1000", 2),
         ("--view no.toml", "tacho: no.toml: No such file or directory", 2),
         ("-b 2024-01-01", "tacho: -b and -e are a stretch of logs, and no log is given", 2),
         ("< /dev/null", "tacho: the monitor needs a terminal", 2),
     ];
+    tmux.enter("clear; export TERM=dumb");
+    tmux.tacho("monitor; echo ended-$?-dumb");
+    let screen = tmux.shows("ended-2-dumb");
+    assert!(screen.contains("that can show a screen, and TERM is 'dumb'"), "{screen}");
+    tmux.enter("export TERM=screen-256color");
     for (number, (arguments, said, status)) in cases.into_iter().enumerate() {
         tmux.tacho(&format!("monitor {arguments}; echo ended-$?-{number}"));
         let screen = tmux.shows(&format!("ended-{status}-{number}"));

@@ -1,0 +1,77 @@
+//! The terminal after a panic. The test is also the program that panics: it runs itself on a terminal.
+
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::live::LiveOptions;
+use tachograph_machine::Machine;
+use tachograph_monitor::{LiveBoard, View};
+use tachograph_screen::{DEFAULT_POINTS, Live, Logs, Source, Theme};
+
+use crate::live::has_line;
+use crate::logs::write;
+use crate::terminal::state;
+use crate::tmux::{Tmux, line_with};
+
+/// Says to the test that it is the program, and of what it shows.
+const ROLE: &str = "TACHO_TEST_PANICS";
+
+const MESSAGE: &str = "a made panic";
+
+/// A screen that panics where it looks for counter sets that came, on the thread that draws.
+fn this_machine() -> Source {
+    let registry = Machine::of_this_machine().expect("this machine").registry();
+    let paths = [PathPattern::parse(r"\Memory\Available Bytes").expect("a path")];
+    let options = LiveOptions::default();
+    let (mut board, _) = LiveBoard::open(&registry, &paths, DEFAULT_POINTS, options).expect("a board");
+    board.follow(Box::new(|| panic!("{MESSAGE}")));
+    Source::Live(Box::new(Live {
+        board,
+        complaints: |_| Vec::new(),
+        name: "made".to_owned(),
+        zone: tachograph_counters::time_zone::TimeZone::utc(),
+        frequency: 10_000_000,
+    }))
+}
+
+/// A screen whose thread that reads logs panics.
+fn logs() -> Source {
+    Source::Logs(Logs {
+        files: vec!["web.blg".into()],
+        is_asked: false,
+        complaints: |_| Vec::new(),
+        problems: |_| panic!("{MESSAGE}"),
+    })
+}
+
+#[test]
+fn the_terminal_after_a_panic() {
+    if let Ok(role) = std::env::var(ROLE) {
+        let source = if role == "live" { this_machine() } else { logs() };
+        let mut view = View::default();
+        view.counters.push(tachograph_monitor::Chosen::new(
+            PathPattern::parse(r"\Memory\Available Bytes").expect("a path"),
+        ));
+        let ended = tachograph_screen::run(source, view, Theme::default(), Vec::new());
+        eprintln!("{}", ended.expect_err("it cannot be read"));
+        std::process::exit(1);
+    }
+    let Some(tmux) = Tmux::start(100, 40) else { return };
+    write(&tmux);
+    let before = state(&tmux, "before");
+    let program = std::env::current_exe().expect("this program");
+    let program = program.display();
+    for (role, status) in [("live", 101), ("logs", 1)] {
+        tmux.enter(&format!(
+            "clear; {ROLE}={role} RUST_BACKTRACE=0 '{program}' --exact panics::the_terminal_after_a_panic \
+             --nocapture; echo ended-$?-{role}"
+        ));
+        if role == "live" {
+            tmux.until("a line", has_line);
+        }
+        let screen = tmux.shows(&format!("ended-{status}-{role}"));
+        // The whole line, from the left edge on: no raw mode any more.
+        assert_eq!(line_with(&screen, MESSAGE), MESSAGE, "{screen}");
+        assert!(!has_line(&screen), "{screen}");
+        assert_eq!(role == "logs", screen.contains("web.blg: the reading has failed"), "{screen}");
+        assert_eq!(state(&tmux, role), before);
+    }
+}
