@@ -1,5 +1,5 @@
-//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes, and a bare loop over as
-//! many cells beside it.
+//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. Beside it a bare loop over
+//! as many cells in a row, and one that makes raw values of the cells of as many files: what memory takes alone.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{Criterion, Throughput};
-use tachograph_counters::CounterType;
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::{CounterType, RawValue};
 use tachograph_perflib::published::Published;
 use tachograph_perflib::{Clock, Query, Registry};
 use tachograph_shm::cell::Pair;
-use tachograph_shm::{CellKind, CounterDescription, Description, Guid, InstanceKind, Options, SetFile, Slot};
+use tachograph_shm::{
+    CellKind, CounterDescription, Description, Guid, InstanceKind, Line, Options, SetFile, Slot,
+};
 
 const PROCESSES: u32 = 10;
 const SETS_OF_A_PROCESS: u32 = 10;
@@ -121,6 +123,24 @@ fn bare_loop() -> impl FnMut() {
     }
 }
 
+/// The cells of as many files, read by those who write them, into as many raw values.
+fn bare_loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
+    let lines = |slots: &[Slot]| {
+        let of_slot =
+            |slot: &Slot| (0..COUNTERS as usize).filter_map(|place| slot.line(place)).collect::<Vec<_>>();
+        slots.iter().flat_map(of_slot).collect::<Vec<_>>()
+    };
+    let mut files: Vec<_> = sets.iter().map(|(_, slots)| (lines(slots), Vec::<RawValue>::new())).collect();
+    move || {
+        for (lines, values) in &mut files {
+            values.clear();
+            let value = |line: &Line| RawValue::new(line[0].load(Ordering::Relaxed) as i64, 1);
+            values.extend(lines.iter().map(value));
+            black_box(&values);
+        }
+    }
+}
+
 fn main() {
     if let Ok(number) = std::env::var(NUMBER) {
         return as_child(&number);
@@ -129,6 +149,10 @@ fn main() {
     let mut group = criterion.benchmark_group("collect 100 published sets");
     group.throughput(Throughput::Elements(VALUES));
     group.bench_function("a bare loop", |bencher| bencher.iter(bare_loop()));
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let sets: Vec<_> = (0..PROCESSES).flat_map(|process| publish(folder.path(), process, "plain")).collect();
+    group.bench_function("a bare loop over files", |bencher| bencher.iter(bare_loop_over_files(&sets)));
+    drop((sets, folder));
     for kind in ["plain", "timers"] {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
         let mut children: Vec<_> =
