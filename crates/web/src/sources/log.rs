@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,11 +12,12 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::FlowError;
 use tachograph_monitor::{Board, LogBoard, LogCatalogue, LogProgress, Reduced, Span};
-use tempfile::TempPath;
 
 use super::Origin;
 use crate::answer::Refusal;
+use crate::options::LineLog;
 use crate::series::check_cells;
 use crate::work::{Cancel, Work};
 
@@ -32,8 +34,8 @@ pub(crate) struct Log {
     pub(crate) origin: Origin,
     /// The names that clients know, with the files.
     files: Vec<(String, PathBuf)>,
-    /// The file of an upload, which goes with the log.
-    uploaded: Option<TempPath>,
+    /// The file of an upload. It has no name but `/proc/self/fd/N`, and is gone when all are done with the log.
+    _uploaded: Option<File>,
     is_closed: Arc<AtomicBool>,
     progress: [AtomicU64; 2],
     state: Mutex<LogState>,
@@ -81,13 +83,13 @@ impl Log {
         id: u64,
         origin: Origin,
         files: Vec<(String, PathBuf)>,
-        uploaded: Option<TempPath>,
+        uploaded: Option<File>,
     ) -> Self {
         Self {
             id,
             origin,
             files,
-            uploaded,
+            _uploaded: uploaded,
             is_closed: Arc::default(),
             progress: Default::default(),
             state: Mutex::new(LogState::Reading),
@@ -132,6 +134,11 @@ impl Log {
         }
     }
 
+    /// Whether clients may close it: one of them has opened it.
+    pub(crate) fn is_closable(&self) -> bool {
+        self.origin != Origin::Named
+    }
+
     pub(super) fn touch(&self) {
         *lock(&self.last_used) = Instant::now();
     }
@@ -143,10 +150,6 @@ impl Log {
     /// Ends all reading of it.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        if let Some(path) = &self.uploaded {
-            // A reader may still be at it, and hold it for longer than the server lives.
-            let _ = std::fs::remove_file(path);
-        }
     }
 
     /// A message about it, in which its files have the names that clients know.
@@ -177,8 +180,8 @@ impl Log {
         lines
     }
 
-    /// Begins to read it.
-    pub(super) fn read(self: &Arc<Self>, work: &Work) {
+    /// Begins to read it. `notices` are told where it cannot be read, unless it was closed.
+    pub(super) fn read(self: &Arc<Self>, work: &Work, notices: Option<LineLog>) {
         let (log, work) = (Arc::clone(self), work.clone());
         tokio::spawn(async move {
             let mut charted = Arc::clone(&log.board).lock_owned().await;
@@ -186,7 +189,7 @@ impl Log {
             let opened = work.run_long(move |_| {
                 let mut follow = |progress: LogProgress| reading.follow(progress);
                 let board = LogBoard::open(reading.paths(), &mut follow)
-                    .map_err(|error| Refusal::conflict(reading.spoken(error)))?;
+                    .map_err(|error| reading.unreadable(&error, notices.as_ref()))?;
                 let facts = Facts::of(&board);
                 Ok((board, facts))
             });
@@ -199,6 +202,16 @@ impl Log {
             };
             *lock(&log.state) = state;
         });
+    }
+
+    /// What clients are told where it cannot be read.
+    fn unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> Refusal {
+        if let Some(notices) = notices
+            && !self.is_closed.load(Ordering::Relaxed)
+        {
+            notices(&error.to_string());
+        }
+        Refusal::conflict(self.spoken(error))
     }
 
     fn follow(&self, progress: LogProgress) -> ControlFlow<()> {

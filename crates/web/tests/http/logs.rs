@@ -22,7 +22,7 @@ fn what_there_is() {
     assert_eq!(source["name"], "server.blg");
     assert_eq!(source["machines"], serde_json::json!(["MADE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
-    assert_eq!(source["is_formatted"], false);
+    assert_eq!((&source["is_formatted"], &source["is_closable"]), (&false.into(), &false.into()));
     let list = get(served.address, "/api/sources").json();
     let ids: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();
@@ -130,6 +130,7 @@ fn what_is_downloaded_can_be_uploaded() {
         assert_eq!(uploaded.status, 201, "{}", uploaded.text());
         let uploaded = uploaded.json();
         assert_eq!((&uploaded["name"], &uploaded["is_uploaded"]), (&"again.blg".into(), &true.into()));
+        assert_eq!(uploaded["is_closable"], true);
         let id = uploaded["id"].as_str().expect("an id");
         assert_eq!(ready(&served, id)["state"], "ready");
         if format == "blg" {
@@ -137,11 +138,11 @@ fn what_is_downloaded_can_be_uploaded() {
         } else {
             assert!(of(id).contains(r#""average_kind":"arithmetic""#));
         }
-        assert_eq!(served.uploads(), 1);
+        served.wait_for_uploads(1);
         let closed = request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
         assert_eq!(closed.status, 204);
         assert_eq!(get(served.address, &format!("/api/sources/{id}")).status, 404);
-        assert_eq!(served.uploads(), 0);
+        served.wait_for_uploads(0);
     }
     assert_eq!(request(served.address, "DELETE", "/api/sources/1", &[], b"").status, 403);
     assert_eq!(request(served.address, "DELETE", "/api/sources/live", &[], b"").status, 403);
@@ -160,5 +161,10 @@ fn logs_of_the_folders_are_opened_by_name() {
     let opened = open(r#"{"logs":["logs/a.blg","logs/deep/b.blg"]}"#);
     let source = ready(&served, opened.json()["id"].as_str().expect("an id"));
     assert_eq!((&source["samples"], &source["name"]), (&22.into(), &"logs/a.blg and 1 more".into()));
+    // Whoever looks later knows what may be closed.
+    let list = get(served.address, "/api/sources").json();
+    let closable: Vec<_> =
+        list["sources"].as_array().expect("a list").iter().map(|source| &source["is_closable"]).collect();
+    assert_eq!(closable, [false, false, true, true]);
     assert_eq!(request(served.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
 }

@@ -1,5 +1,6 @@
 //! A made machine, a log of it, and a server that shows both.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
@@ -18,6 +19,7 @@ use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
 use tachograph_flow::sinks::LogSink;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_monitor::View;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_web::{LiveOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads};
@@ -130,6 +132,7 @@ pub(crate) struct Wishes {
     pub(crate) max_upload: u64,
     pub(crate) max_uploads: usize,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) view: Option<View>,
 }
 
 impl Default for Wishes {
@@ -141,6 +144,7 @@ impl Default for Wishes {
             max_upload: 4 << 20,
             max_uploads: 4,
             tls: None,
+            view: None,
         }
     }
 }
@@ -173,6 +177,8 @@ impl Served {
                 ..Uploads::default()
             },
             log: None,
+            notices: None,
+            view: wishes.view,
         })
         .expect("a server");
         let (address, stopper) = (server.address(), server.stopper());
@@ -192,9 +198,23 @@ impl Served {
         }
     }
 
-    /// What is in the folder for uploads.
-    pub(crate) fn uploads(&self) -> usize {
-        std::fs::read_dir(self.file("uploads")).expect("a folder").count()
+    /// Waits until there are so many files of uploads, and of downloads that are being written. They have no names: this
+    /// process has them open.
+    pub(crate) fn wait_for_uploads(&self, wanted: usize) {
+        let folder = self.file("uploads");
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "a file that has a name");
+            let open = std::fs::read_dir("/proc/self/fd").expect("procfs").flatten();
+            let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+            // Whoever reads a file opens it again.
+            let files: HashSet<_> = open.filter(|path| path.starts_with(&folder)).collect();
+            if files.len() == wanted {
+                return;
+            }
+            assert!(Instant::now() < end, "{files:?} are there, and not {wanted}");
+            std::thread::yield_now();
+        }
     }
 }
 
