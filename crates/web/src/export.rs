@@ -93,6 +93,8 @@ pub(crate) enum ExportError {
     NoRoom,
     /// The samples could not be read.
     Samples(FlowError),
+    /// They are more than is given.
+    Refused(Refusal),
 }
 
 impl From<FlowError> for ExportError {

@@ -178,3 +178,35 @@ fn what_cannot_be_shown_is_told_and_the_others_are_served() {
         assert!(source.contains(r#""state":"failed""#), "{source}");
     }
 }
+
+#[test]
+fn a_low_limit_of_open_files_is_enough() {
+    let mut command = Command::new("sh");
+    let tacho = env!("CARGO_BIN_EXE_tacho");
+    command.args(["-c", "ulimit -n 64 && exec \"$0\" serve --port 0", tacho]);
+    let mut server = Server::spawn(&mut command);
+    let mut streams: Vec<_> =
+        (0..100).map(|_| TcpStream::connect(&server.host).expect("the kernel's queue has room")).collect();
+    // More are let go, and who is there is answered: files are left for that.
+    let mut byte = [0];
+    assert_eq!(streams.pop().expect("the last").read(&mut byte).expect("an end"), 0);
+    let ask = |target: &str, stream: &mut TcpStream| {
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.host)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    let targets = ["/api/query?path=%5CMemory%5C*", "/api/query?path=%5CProcess(*)%5C*", "/metrics", "/"];
+    for (target, stream) in targets.into_iter().zip(&mut streams) {
+        let answer = ask(target, stream).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{target}: {answer}");
+    }
+    drop(streams);
+    let end = Instant::now() + Duration::from_secs(30);
+    let again = || ask("/api/sources", &mut TcpStream::connect(&server.host)?);
+    // Until the server has seen that they are gone, others are still let go.
+    while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+        assert!(Instant::now() < end, "nobody is answered any more");
+        std::thread::yield_now();
+    }
+    assert!(server.child.try_wait().expect("a child").is_none());
+}

@@ -13,7 +13,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, Selection, Source, WindowBounds};
+use tachograph_flow::{FlowError, Selection, Sink as _, Source, WindowBounds};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::Web;
@@ -23,7 +23,7 @@ use crate::download::FileBody;
 use crate::export::{self, Export, ExportError, Format};
 use crate::hub::{Live, RingSource, RingWindow};
 use crate::parameters::{Parameters, PathPart};
-use crate::series::{Charts, check_cells};
+use crate::series::{Charts, check_cells, check_series};
 use crate::sources::Log;
 use crate::work::{Cancel, Cancellable};
 
@@ -183,6 +183,7 @@ impl Asked {
     fn refusal(&self, error: ExportError, cancel: &Cancel) -> Refusal {
         match (error, &self.samples) {
             _ if cancel.is_over() => Cancel::refusal(),
+            (ExportError::Refused(refusal), _) => refusal,
             (ExportError::NoRoom, _) => Refusal::no_room("download"),
             (ExportError::TooLong, _) => {
                 Refusal::too_large("over 4 GB for one download: choose fewer counters or a shorter time")
@@ -209,7 +210,14 @@ fn nothing(selection: &Selection) -> Refusal {
 /// The rows of statistics of all samples of a source; `None` where there is none.
 fn rows_of(source: impl Source, cancel: &Cancel) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
-    tachograph_flow::run(&mut Cancellable::new(source, cancel), &mut sink, || {})?;
+    let mut source = Cancellable::new(source, cancel);
+    let mut sample = Sample::default();
+    while source.next(&mut sample)? {
+        // Before there is a state for each of them; others may come with later samples.
+        check_series(sample.len().max(sink.len())).map_err(ExportError::Refused)?;
+        sink.take(&sample)?;
+    }
+    sink.finish()?;
     Ok(Some(sink.rows()).filter(|rows| !rows.is_empty()))
 }
 

@@ -18,13 +18,11 @@ use tachograph_monitor::{Board, LogBoard, LogCatalogue, LogProgress, Reduced, Sp
 use super::Origin;
 use crate::answer::Refusal;
 use crate::options::LineLog;
-use crate::series::check_cells;
+use crate::series::{check_cells, check_series};
 use crate::work::{Cancel, Work};
 
 /// Most counter paths that one log is held ready for.
 const MAX_RECENT: usize = 256;
-/// Most series of a log that are made ready at a time.
-const MAX_SERIES: usize = 50_000;
 /// Most problems of a log that are told.
 const MAX_PROBLEMS: usize = 20;
 
@@ -276,17 +274,17 @@ impl Charted {
             // What was asked for before is forgotten where all together would be too many; what is refused is not kept.
             let catalogue = board.catalogue();
             let mut series: usize = 0;
+            let mut refusal = None;
             let kept = all.iter().rev().take_while(|path| {
                 series = series.saturating_add(catalogue.most_series(path));
-                series <= MAX_SERIES
+                refusal = check_series(series).err();
+                refusal.is_none()
             });
             let kept = kept.count();
-            if kept < paths.len() {
+            if let Some(refusal) = refusal.filter(|_| kept < paths.len()) {
                 self.paths = all;
                 self.paths.truncate(self.paths.len() - paths.len());
-                return Err(Refusal::too_large(format!(
-                    "the paths select more than {MAX_SERIES} counters of this log at a time: choose fewer"
-                )));
+                return Err(refusal);
             }
             all.drain(..all.len() - kept);
             let mut follow = |_: LogProgress| match cancel.is_over() || log.is_closed.load(Ordering::Relaxed)

@@ -69,7 +69,7 @@ test("logs: a link brings the same view back", async () => {
     await page.click("#legend-head th[data-column=counter] button");
     await page.waitForSelector("#legend-head th[data-column=counter][aria-sort=descending]");
     rows = await legend(page);
-    await page.waitForFunction(() => ["line=", "sort=", "range="].every((part) => location.hash.includes(part)));
+    await page.waitForFunction(() => ["line=", "sort=counter%7Edown", "range="].every((part) => location.hash.includes(part)));
     link = page.url();
     // The same by name, kept in this browser; and by the clipboard.
     await page.click("summary:text-is('Save')");

@@ -34,6 +34,8 @@ const START: i64 = 133_000_000_000_000_000;
 pub(crate) struct Machine {
     /// How often its one provider was asked.
     pub(crate) collections: Arc<AtomicU64>,
+    /// How often its provider was told that nobody asks any more.
+    pub(crate) rests: Arc<AtomicU64>,
     /// The names of its instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     registry: Arc<Registry>,
@@ -43,6 +45,7 @@ struct Things {
     info: Arc<CounterSetInfo>,
     names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     collections: Arc<AtomicU64>,
+    rests: Arc<AtomicU64>,
 }
 
 impl Machine {
@@ -61,10 +64,15 @@ impl Machine {
         ];
         let key = |number: u32| Arc::new(InstanceKey::new(format!("p{number}"), number, number.into()));
         let names = Arc::new(Mutex::new((0..instances).map(key).collect()));
-        let things =
-            Things { info: Arc::new(info), names: Arc::clone(&names), collections: Arc::clone(&collections) };
+        let rests = Arc::new(AtomicU64::new(0));
+        let things = Things {
+            info: Arc::new(info),
+            names: Arc::clone(&names),
+            collections: Arc::clone(&collections),
+            rests: Arc::clone(&rests),
+        };
         registry.register(Box::new(things)).expect("a new set");
-        Self { collections, names, registry: Arc::new(registry) }
+        Self { collections, rests, names, registry: Arc::new(registry) }
     }
 
     pub(crate) fn options(&self, interval: Duration) -> LiveOptions {
@@ -113,6 +121,10 @@ impl Provider for Things {
             }
         }
         Ok(())
+    }
+
+    fn rest(&mut self) {
+        self.rests.fetch_add(1, Ordering::SeqCst);
     }
 }
 

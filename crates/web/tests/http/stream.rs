@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -102,6 +103,26 @@ fn others_that_come_and_go_disturb_nobody() {
     for _ in 0..20 {
         assert_eq!(events.sample()["values"], serde_json::json!([1.0]));
     }
+}
+
+#[test]
+fn what_nobody_reads_any_more_is_let_go() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let rests = || machine.rests.load(Ordering::SeqCst);
+    let before = rests();
+    let mut readers: Vec<_> =
+        (0..5).map(|_| Events::open(served.address, &[("path", r"\Things(*)\*")])).collect();
+    readers.iter_mut().for_each(|reader| drop(reader.sample()));
+    assert_eq!(rests(), before);
+    drop(readers);
+    let end = Instant::now() + Duration::from_secs(20);
+    while rests() == before {
+        assert!(Instant::now() < end, "the provider does not rest");
+        std::thread::yield_now();
+    }
+    // It can be asked again.
+    Events::open(served.address, &[("path", r"\Things(*)\*")]).sample();
 }
 
 #[test]
