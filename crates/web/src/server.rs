@@ -17,7 +17,7 @@ use crate::{connection, tls};
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
 /// Open files that are enough for all connections, and for as many files of logs and of the machine.
-const ENOUGH_FILES: u64 = 2 * MAX_CONNECTIONS as u64;
+const ENOUGH_FILES: u64 = 4 * MAX_CONNECTIONS as u64;
 /// How long the end may take.
 const END_TIME: Duration = Duration::from_millis(700);
 /// How often it is looked for logs that nobody looks at.
@@ -163,13 +163,15 @@ impl Server {
     }
 }
 
-/// How many connections there may be. Where few files may be open, half of them are left to logs and counters: otherwise
-/// idle connections would keep those that are there from being answered.
+/// How many connections there may be. Where few files may be open beside those that are, half of them are left to logs and
+/// counters: otherwise idle connections would keep those that are there from being answered.
 fn places() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let Some(soft) = limit.current else { return MAX_CONNECTIONS };
     let wanted = soft.max(limit.maximum.unwrap_or(u64::MAX).min(ENOUGH_FILES));
     let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
     let files = if wanted == soft || setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { soft };
-    usize::try_from(files / 2).unwrap_or(MAX_CONNECTIONS).clamp(1, MAX_CONNECTIONS)
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let left = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(open);
+    (left / 2).clamp(1, MAX_CONNECTIONS)
 }

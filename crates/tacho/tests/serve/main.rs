@@ -189,6 +189,8 @@ fn a_low_limit_of_open_files_is_enough() {
         (0..100).map(|_| TcpStream::connect(&server.host).expect("the kernel's queue has room")).collect();
     // More are let go, and who is there is answered: files are left for that.
     let mut byte = [0];
+    let patience = Some(Duration::from_secs(30));
+    streams.iter().for_each(|stream| stream.set_read_timeout(patience).expect("an option"));
     assert_eq!(streams.pop().expect("the last").read(&mut byte).expect("an end"), 0);
     let ask = |target: &str, stream: &mut TcpStream| {
         write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.host)?;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -36,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) collections: Arc<AtomicU64>,
     /// How often its provider was told that nobody asks any more.
     pub(crate) rests: Arc<AtomicU64>,
+    /// Whether the rate was wanted in the last collection.
+    pub(crate) is_rate_read: Arc<AtomicBool>,
     /// The names of its instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     registry: Arc<Registry>,
@@ -46,6 +48,7 @@ struct Things {
     names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     collections: Arc<AtomicU64>,
     rests: Arc<AtomicU64>,
+    is_rate_read: Arc<AtomicBool>,
 }
 
 impl Machine {
@@ -64,15 +67,16 @@ impl Machine {
         ];
         let key = |number: u32| Arc::new(InstanceKey::new(format!("p{number}"), number, number.into()));
         let names = Arc::new(Mutex::new((0..instances).map(key).collect()));
-        let rests = Arc::new(AtomicU64::new(0));
+        let (rests, is_rate_read) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let things = Things {
             info: Arc::new(info),
             names: Arc::clone(&names),
             collections: Arc::clone(&collections),
             rests: Arc::clone(&rests),
+            is_rate_read: Arc::clone(&is_rate_read),
         };
         registry.register(Box::new(things)).expect("a new set");
-        Self { collections, rests, names, registry: Arc::new(registry) }
+        Self { collections, rests, is_rate_read, names, registry: Arc::new(registry) }
     }
 
     pub(crate) fn options(&self, interval: Duration) -> LiveOptions {
@@ -112,6 +116,7 @@ impl Provider for Things {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.collections.fetch_add(1, Ordering::SeqCst);
+        self.is_rate_read.store(rows.wants(RATE), Ordering::SeqCst);
         let seconds = (rows.at().ticks / FREQUENCY).unsigned_abs();
         for key in self.names.lock().expect("no panic").iter() {
             if rows.wants_instance(key.full_name(), key.id()) {
