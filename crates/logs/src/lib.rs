@@ -155,13 +155,21 @@ pub trait LogWriter {
 ///
 /// When the file cannot be opened or read, is empty, or is no log; the text says what it looks like instead.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
-    let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
-    let metadata = file.metadata().map_err(|error| LogError::io(error).at_path(path))?;
+    // Before it is opened, which already waits for a writer where it is a pipe.
+    let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
         return Err(LogError::not_a_log("this is a folder, not a log").at_path(path));
     }
+    if !metadata.is_file() {
+        return Err(LogError::not_a_log(NO_FILE).at_path(path));
+    }
+    let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
     open_stream(file).map_err(|error| error.at_path(path))
 }
+
+/// What is said of pipes and devices.
+const NO_FILE: &str =
+    "a log cannot be read from a pipe or a device, since it is read more than once: save it to a file";
 
 /// Opens a log of any format from bytes in memory or from any other stream that can seek.
 ///
@@ -175,9 +183,7 @@ where
     let mut start = Vec::new();
     (&mut stream).take(128).read_to_end(&mut start).map_err(LogError::io)?;
     stream.rewind().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotSeekable => LogError::not_a_log(
-            "a log cannot be read from a pipe, since it is read more than once: save it to a file",
-        ),
+        std::io::ErrorKind::NotSeekable => LogError::not_a_log(NO_FILE),
         _ => LogError::io(error),
     })?;
     if start.is_empty() {

@@ -72,6 +72,18 @@ impl Host {
         }
     }
 
+    /// Tells a provider that nobody asks for its set any more.
+    pub(crate) fn rest(&mut self) {
+        if let Self::Inline(provider) = self
+            && let Outcome::Panicked(failure) = caught(|| {
+                provider.rest();
+                Ok(())
+            })
+        {
+            *self = Self::Failed(failure);
+        }
+    }
+
     /// Collects into `rows`, which say what is wanted and were cleared for the moment. On a failure they have no row.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {

@@ -63,6 +63,11 @@ pub trait Provider: Send {
     /// When nothing can be said of the whole set. What concerns one value is said with
     /// [`Row::fail`](crate::Row::fail).
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure>;
+
+    /// Told when nobody asks for the set any more: files and memory that only spare work at the next collection may go. What
+    /// values go on from stays, so that nothing that counts falls. A provider on a
+    /// [worker](crate::Registry::register_on_worker) is not told.
+    fn rest(&mut self) {}
 }
 
 /// How long all providers of a collection have to get ready, together.

@@ -63,6 +63,19 @@ impl QueriedSet {
         self.outcome.as_ref().copied()
     }
 
+    /// Takes note of whether anything of it is asked for. What is not is let go: what a provider keeps for the next
+    /// collection, and the rows of the last one.
+    fn ask(&mut self, is_wanted: bool) {
+        match (std::mem::replace(&mut self.is_wanted, is_wanted), is_wanted) {
+            (false, true) => self.entry.asks(),
+            (true, false) => {
+                self.rows = Rows::new(Arc::clone(&self.entry.info));
+                self.entry.asks_no_more();
+            }
+            _ => {}
+        }
+    }
+
     /// Tells a provider that has to know which counters are asked for now.
     fn tell(&mut self, is_asked_for: bool) {
         if !self.entry.listens() {
@@ -81,6 +94,7 @@ impl QueriedSet {
 impl Drop for QueriedSet {
     fn drop(&mut self) {
         self.tell(false);
+        self.ask(false);
     }
 }
 
@@ -268,12 +282,13 @@ impl Query {
                     filters.push(added.filter().clone());
                 }
             }
-            set.is_wanted = of_set().next().is_some();
+            let is_wanted = of_set().next().is_some();
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
             if set.rows.want(ids, filters) {
                 set.outcome = Err(not_collected());
                 set.tell(true);
             }
+            set.ask(is_wanted);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The counter sets of a machine: who registered what, and how it is asked for.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Registry {
 pub(crate) struct Entry {
     pub(crate) info: Arc<CounterSetInfo>,
     host: Mutex<Host>,
+    /// How many queries ask for it now.
+    asking: AtomicUsize,
     /// The processes that publish it, where applications may do so.
     published: Option<Arc<Group>>,
 }
@@ -42,6 +45,19 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn host(&self) -> MutexGuard<'_, Host> {
         self.host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody asks for the set from now on, until [`asks_no_more`](Self::asks_no_more).
+    pub(crate) fn asks(&self) {
+        self.asking.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Somebody does not ask for it any more; after the last one its provider rests.
+    pub(crate) fn asks_no_more(&self) {
+        if self.asking.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Who asks again meanwhile only finds that files are to be opened anew.
+            self.host().rest();
+        }
     }
 
     /// Whether the provider is to be told which counters queries want.
@@ -212,7 +228,12 @@ impl Registry {
         {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
-        self.entries.push(Arc::new(Entry { info, host: Mutex::new(host), published }));
+        self.entries.push(Arc::new(Entry {
+            info,
+            host: Mutex::new(host),
+            asking: AtomicUsize::new(0),
+            published,
+        }));
         Ok(())
     }
 
@@ -288,10 +309,12 @@ impl Registry {
 pub(crate) fn instances_of(entry: &Entry, clock: &Clock) -> Result<Vec<Arc<InstanceKey>>, Failure> {
     let mut rows = Rows::new(Arc::clone(&entry.info));
     rows.want([], vec![InstanceFilter::everything()]);
+    entry.asks();
     entry.host().prepare(&rows, Instant::now() + TIME_TO_PREPARE);
     rows.clear(clock.now());
-    entry.host().collect(&mut rows)?;
-    Ok(rows.instances().to_vec())
+    let outcome = entry.host().collect(&mut rows);
+    entry.asks_no_more();
+    outcome.map(|()| rows.instances().to_vec())
 }
 
 impl fmt::Debug for Registry {

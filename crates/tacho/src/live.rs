@@ -111,11 +111,7 @@ pub(crate) fn open(
     options.bias_minutes = zone.bias_minutes;
     options.boot_time = tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default();
     let (source, selection) = LiveSource::open(registry, paths, options).map_err(Failure::work)?;
-    let lines = complaints(&selection);
-    // Where something is missing, what cannot be read may be the cause.
-    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set(set));
-    say_notices(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
-    say_unpublished(registry, paths);
+    let lines = say_around(registry, paths, &selection);
     if !paths.is_empty() && lines.len() == paths.len() {
         return Err(Failure::usages(lines));
     }
@@ -133,6 +129,23 @@ pub(crate) fn open(
         say(format_args!("{line}: left out"));
     }
     Ok(Live { report: source.report(), source, zone })
+}
+
+/// Says what there is to tell of the sets of these paths; gives what is to be said of those that are not on this machine.
+fn say_around(registry: &Registry, paths: &[PathPattern], selection: &Selection) -> Vec<String> {
+    let lines = complaints(selection);
+    // Where something is missing, what cannot be read may be the cause.
+    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set(set));
+    say_notices(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
+    say_unpublished(registry, paths);
+    lines
+}
+
+/// Says which of these paths are not on this machine (yet), and goes on.
+pub(crate) fn say_missing(registry: &Arc<Registry>, paths: &[PathPattern]) -> Result<(), Failure> {
+    let (_, selection) = LiveSource::open(registry, paths, LiveOptions::default()).map_err(Failure::work)?;
+    say_around(registry, paths, &selection).iter().for_each(say);
+    Ok(())
 }
 
 /// Says what there is to tell of sets that programs publish, as far as it is about what is wanted: a set, or nothing where

@@ -14,6 +14,7 @@ import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, complain } from "./messages.js";
 import { titleOf } from "./picture.js";
+import { fragmentOf, Presets } from "./presets.js";
 import { drawReport } from "./report.js";
 import { setUpViews } from "./saved.js";
 import { Sources } from "./sources.js";
@@ -32,6 +33,7 @@ const tree = new Tree({ sources: () => sources.ready() });
 sources.onChange = () => tree.sourcesChanged();
 /** What the parts work with. */
 const page = { sources, chart, hover, feed, loader, tree, data: loader.data(), choose, line: selectedLine };
+const presets = new Presets();
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
 
@@ -49,8 +51,13 @@ function selectedLine() {
 
 /** New data came. */
 function fresh() {
-  const data = loader.data();
+  let data = loader.data();
   if (!data.lines.length && showDefaults(data)) return;
+  const left = presets.apply(data.lines);
+  if (left.length) {
+    change({ removed: new Set([...state.removed, ...left]) });
+    data = loader.data();
+  }
   page.data = data;
   setPresent(new Set(data.lines.map((line) => line.key)));
   byId("chart-empty").dataset.problem = "";
@@ -171,8 +178,9 @@ page.writeAddress = writeAddress;
 
 const fragment = () => toFragment((id) => sources.byId(id)?.name ?? "");
 
-/** Shows what a link or a saved view tells. */
-function show(text) {
+/** Shows what a link or a saved view tells; `counters` are those of the server's view. */
+function show(text, counters = []) {
+  presets.take(counters);
   const idOf = (id, name) => {
     const all = sources.all;
     const found = all.find((source) => source.id === id && (!name || source.name === name)) ?? all.find((source) => source.name === name);
@@ -271,7 +279,9 @@ async function begin() {
     }
   }
   isReady = true;
-  show(location.hash.slice(1));
+  const { view } = sources;
+  if (view && !location.hash.slice(1)) show(fragmentOf(view), view.counters);
+  else show(location.hash.slice(1));
   announce("Ready.");
 }
 

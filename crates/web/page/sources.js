@@ -17,8 +17,8 @@ export class Sources {
     this.all = [];
     this.logs = [];
     this.maxUpload = null;
-    /** Ids of logs that this page had opened: those may be closed, as uploaded ones. */
-    this.opened = new Set();
+    /** What the page opens with, where the server was told. */
+    this.view = null;
     this.onChange = () => {};
     byId("open-file").addEventListener("click", () => byId("file-field").click());
     byId("file-field").addEventListener("change", (event) => {
@@ -34,6 +34,7 @@ export class Sources {
     this.all = told.sources;
     this.logs = told.logs ?? [];
     this.maxUpload = told.max_upload_bytes ?? null;
+    this.view = told.view ?? null;
     this.draw();
     for (const source of this.all) if (source.state === "reading") this.follow(source.id);
   }
@@ -107,9 +108,7 @@ export class Sources {
 
   async open(log) {
     try {
-      const source = await api.openLog(log);
-      this.opened.add(source.id);
-      await this.take(source);
+      await this.take(await api.openLog(log));
     } catch (problem) {
       complain(problem);
     }
@@ -214,8 +213,7 @@ export class Sources {
     const box = element("input", { type: "checkbox", "data-focus": `box ${source.id}`, disabled: !isReady, "aria-label": `Lay ${name} over the others`, title: "On the chart, beside the others", onchange: (event) => this.overlay(source.id, event.target.checked) });
     box.checked = isShown;
     const only = element("button", { type: "button", class: "source-name", "data-focus": `only ${source.id}`, disabled: !isReady, title: "Show only this one", "data-closes": true, onclick: () => this.showOnly(source.id) }, name);
-    const mayClose = source.is_uploaded || this.opened.has(source.id);
-    const close = mayClose ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.close(source.id) }, "×") : null;
+    const close = source.is_closable ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.close(source.id) }, "×") : null;
     const reading = source.state === "reading" ? element("progress", { max: 1, value: source.progress ?? 0, "aria-label": `Reading ${name}` }) : null;
     const problems = source.problems.length
       ? element("details", { class: "problems" }, element("summary", {}, count(source.problems.length, "problem")), element("ul", {}, source.problems.map((problem) => element("li", {}, problem))))

@@ -47,6 +47,11 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
+    /// A file could not be made or written: mostly, the disk is full. The cause may name a path, and is left out.
+    pub(crate) fn no_room(what: &str) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("the {what} cannot be stored on the server"))
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

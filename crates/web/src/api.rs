@@ -4,6 +4,7 @@ mod charts;
 mod live;
 mod page;
 mod sources;
+mod view;
 
 use std::sync::Arc;
 
@@ -11,12 +12,13 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
+use tachograph_monitor::View;
 
 use crate::answer::Refusal;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
 use crate::metrics::MetricsOptions;
-use crate::options::{RequestLog, ServeError, ServeOptions};
+use crate::options::{LineLog, ServeError, ServeOptions};
 use crate::sources::Sources;
 use crate::tls;
 use crate::work::Work;
@@ -38,19 +40,21 @@ pub(crate) struct Shared {
     /// The thread for scrapes, one after another.
     pub(crate) scrapes: Work,
     pub(crate) exporters: live::Exporters,
+    /// What the page opens with.
+    pub(crate) view: Option<View>,
     pub(crate) metrics: MetricsOptions,
-    pub(crate) log: Option<RequestLog>,
+    pub(crate) log: Option<LineLog>,
 }
 
 impl Shared {
     /// What answers on a port.
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
-        let ServeOptions { token, hosts, live, metrics, logs, uploads, log, .. } = options;
-        let sources = Sources::new(&logs, uploads, Work::new(READING_THREADS))?;
+        let ServeOptions { token, hosts, live, view, metrics, logs, uploads, log, notices, .. } = options;
+        let sources = Sources::new(&logs, uploads, notices, Work::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?);
         let hub = Arc::new(Hub::start(live)?);
         let (live, scrapes, exporters) = (Work::new(LIVE_THREADS), Work::new(1), live::Exporters::default());
-        Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, metrics, log }))
+        Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, view, metrics, log }))
     }
 
     /// Ends the collection, and closes all logs.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
@@ -84,47 +85,86 @@ impl Facts {
     }
 }
 
-/// Writes what a query selects of logs; `None` where there is no sample.
-pub(crate) fn log(format: Format, query: &LogQuery, cancel: &Cancel) -> Result<Option<File>, FlowError> {
-    let (scan, pipeline) = query.table(|_| {})?;
-    let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
-    let known = report.facts();
-    let facts = Facts {
-        zone: known.zone.clone(),
-        boot_time: known.boot_time,
-        performance_frequency: known.performance_frequency,
-    };
-    write(format, pipeline.source, &scan, &facts, cancel).map(Some)
+/// Why a download was not written.
+pub(crate) enum ExportError {
+    /// It would be longer than [`MAX_BYTES`].
+    TooLong,
+    /// The file cannot be made or written.
+    NoRoom,
+    /// The samples could not be read.
+    Samples(FlowError),
+    /// They are more than is given.
+    Refused(Refusal),
 }
 
-/// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
-pub(crate) fn live(
-    format: Format,
-    mut first: impl Source,
-    again: impl Source,
-    facts: &Facts,
-    cancel: &Cancel,
-) -> Result<Option<File>, FlowError> {
-    let mut scan = UnionScan::default();
-    run(&mut first, &mut scan, || {})?;
-    if scan.samples() == 0 || scan.groups().is_empty() {
-        return Ok(None);
+impl From<FlowError> for ExportError {
+    fn from(error: FlowError) -> Self {
+        Self::Samples(error)
     }
-    let source = Union::scanned(again, &scan);
-    write(format, source, &scan, facts, cancel).map(Some)
 }
 
-/// Writes samples into a file without a name, which is gone when it is closed.
-fn write(
+/// How a download is written.
+pub(crate) struct Export<'a> {
+    pub(crate) format: Format,
+    /// Where the file is that is being written.
+    pub(crate) folder: &'a Path,
+    pub(crate) cancel: &'a Cancel,
+}
+
+impl Export<'_> {
+    /// Writes what a query selects of logs; `None` where there is no sample.
+    pub(crate) fn log(&self, query: &LogQuery) -> Result<Option<File>, ExportError> {
+        let (scan, pipeline) = query.table(|_| {})?;
+        let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
+        let known = report.facts();
+        let facts = Facts {
+            zone: known.zone.clone(),
+            boot_time: known.boot_time,
+            performance_frequency: known.performance_frequency,
+        };
+        self.write(pipeline.source, &scan, &facts).map(Some)
+    }
+
+    /// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
+    pub(crate) fn live(
+        &self,
+        mut first: impl Source,
+        again: impl Source,
+        facts: &Facts,
+    ) -> Result<Option<File>, ExportError> {
+        let mut scan = UnionScan::default();
+        run(&mut first, &mut scan, || {})?;
+        if scan.samples() == 0 || scan.groups().is_empty() {
+            return Ok(None);
+        }
+        self.write(Union::scanned(again, &scan), &scan, facts).map(Some)
+    }
+
+    /// Writes samples into a file without a name, which is gone when it is closed.
+    fn write(&self, source: impl Source, scan: &UnionScan, facts: &Facts) -> Result<File, ExportError> {
+        let file = tempfile::tempfile_in(self.folder).map_err(|_| ExportError::NoRoom)?;
+        let source = Cancellable::new(source, self.cancel);
+        let mut out = Bounded { file: BufWriter::with_capacity(1 << 16, file), at: 0, failure: None };
+        let outcome = write_samples(self.format, &mut out, source, scan, facts);
+        // What is wrong with the file tells more than the error that the sink made of it.
+        match (out.failure, outcome) {
+            (Some(failure), Err(_)) => return Err(failure),
+            (_, outcome) => outcome?,
+        }
+        let mut file = out.file.into_inner().map_err(|_| ExportError::NoRoom)?;
+        file.seek(SeekFrom::Start(0)).map_err(|_| ExportError::NoRoom)?;
+        Ok(file)
+    }
+}
+
+/// Writes samples as a log.
+fn write_samples(
     format: Format,
-    source: impl Source,
+    out: &mut Bounded,
+    mut source: impl Source,
     scan: &UnionScan,
     facts: &Facts,
-    cancel: &Cancel,
-) -> Result<File, FlowError> {
-    let file = tempfile::tempfile().map_err(FlowError::Output)?;
-    let mut source = Cancellable::new(source, cancel);
-    let mut out = Bounded { file: BufWriter::with_capacity(1 << 16, file), at: 0 };
+) -> Result<(), FlowError> {
     match format {
         Format::Blg => {
             let mut options = BlgWriterOptions::new(facts.zone.clone());
@@ -132,46 +172,56 @@ fn write(
             if let Some(frequency) = facts.performance_frequency {
                 options.performance_frequency = frequency;
             }
-            let writer = BlgWriter::new(&mut out, options)?;
-            run(&mut source, &mut LogSink::new(writer), || {})?;
+            let writer = BlgWriter::new(out, options)?;
+            run(&mut source, &mut LogSink::new(writer), || {})
         }
         Format::Csv | Format::Tsv => {
             let text = if format == Format::Csv { LogFormat::Csv } else { LogFormat::Tsv };
-            run(&mut source, &mut TextSink::new(&mut out, text, facts.zone.clone(), scan)?, || {})?;
+            run(&mut source, &mut TextSink::new(out, text, facts.zone.clone(), scan)?, || {})
         }
     }
-    let mut file = out.file.into_inner().map_err(|error| FlowError::Output(error.into_error()))?;
-    file.seek(SeekFrom::Start(0)).map_err(FlowError::Output)?;
-    Ok(file)
 }
 
 /// A file that does not become too long.
 struct Bounded {
     file: BufWriter<File>,
     at: u64,
+    /// Why it could not be written on.
+    failure: Option<ExportError>,
+}
+
+impl Bounded {
+    /// Takes note of a failure of the file.
+    fn note<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+        if outcome.is_err() {
+            self.failure = Some(ExportError::NoRoom);
+        }
+        outcome
+    }
 }
 
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.at + bytes.len() as u64 > MAX_BYTES {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                "over 4 GB for one download; choose fewer counters or a shorter time",
-            ));
+            self.failure = Some(ExportError::TooLong);
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let written = self.file.write(bytes)?;
+        let written = self.file.write(bytes);
+        let written = self.note(written)?;
         self.at += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        let flushed = self.file.flush();
+        self.note(flushed)
     }
 }
 
 impl Seek for Bounded {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.at = self.file.seek(to)?;
+        let at = self.file.seek(to);
+        self.at = self.note(at)?;
         Ok(self.at)
     }
 }

@@ -29,7 +29,7 @@ use crate::answer::Refusal;
 use crate::options::{LiveOptions, ServeError};
 pub(crate) use layout::Layout;
 use leases::Leases;
-pub(crate) use ring::RingSource;
+pub(crate) use ring::{RingSource, RingWindow};
 use streams::Arriving;
 
 /// Most streams at a time.

@@ -28,5 +28,5 @@ mod sources;
 mod tls;
 mod work;
 
-pub use options::{LiveOptions, RegistryNow, RequestLog, ServeError, ServeOptions, Token, Uploads};
+pub use options::{LineLog, LiveOptions, RegistryNow, ServeError, ServeOptions, Token, Uploads};
 pub use server::{Server, Stopper};

@@ -52,12 +52,25 @@ impl Folders {
         logs
     }
 
-    /// The file of a listed log. A name is looked up and never made into a path; what it leads to must lie in its folder.
-    pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
+    /// The file of each of these listed logs. The folders are walked through once, and only where a name can be in one.
+    pub(crate) fn find(&self, names: &[String]) -> Vec<Option<PathBuf>> {
+        let is_possible = names.iter().any(|name| self.folder_of(name).is_some());
+        let logs = if is_possible { self.logs() } else { Vec::new() };
+        names.iter().map(|name| self.file_of(name, &logs)).collect()
+    }
+
+    fn folder_of(&self, name: &str) -> Option<&Path> {
         let (_, folder) = self.0.iter().find(|(folder, _)| {
             name.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
         })?;
-        let log = self.logs().into_iter().find(|log| log.name == name)?;
+        Some(folder)
+    }
+
+    /// The file of a name. It is looked up and never made into a path; what it leads to must lie in its folder.
+    fn file_of(&self, name: &str, logs: &[ListedLog]) -> Option<PathBuf> {
+        let folder = self.folder_of(name)?;
+        // They are in the order of their names.
+        let log = &logs[logs.binary_search_by(|log| log.name.as_str().cmp(name)).ok()?];
         let (file, folder) = (fs::canonicalize(&log.path).ok()?, fs::canonicalize(folder).ok()?);
         file.starts_with(folder).then_some(file)
     }
@@ -117,7 +130,11 @@ mod tests {
         let folders = Folders::new([root.path().join("logs"), root.path().join("more/logs")]);
         let names: Vec<_> = folders.logs().into_iter().map(|log| log.name).collect();
         assert_eq!(names, ["logs-2/c.tsv", "logs/a.blg", "logs/deep/B.CSV"]);
-        assert!(folders.find("logs/deep/B.CSV").is_some_and(|path| path.ends_with("logs/deep/B.CSV")));
+        let find = |name: &str| folders.find(&[name.to_owned()]).remove(0);
+        let several = ["logs/deep/B.CSV", "none", "logs-2/c.tsv"].map(str::to_owned);
+        let found: Vec<_> = folders.find(&several).iter().map(Option::is_some).collect();
+        assert_eq!(found, [true, false, true]);
+        assert!(find("logs/deep/B.CSV").is_some_and(|path| path.ends_with("logs/deep/B.CSV")));
         for name in [
             "logs/../secret.blg",
             "../secret.blg",
@@ -132,7 +149,7 @@ mod tests {
             "/etc/passwd",
             "logs/a.blg\0",
         ] {
-            assert_eq!(folders.find(name), None, "{name}");
+            assert_eq!(find(name), None, "{name}");
         }
     }
 }

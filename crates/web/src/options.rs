@@ -9,13 +9,14 @@ use std::time::Duration;
 use crate::metrics::MetricsOptions;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
 /// Gives the counter sets of the machine as they are now; the same object as before where they are the same.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
 
-/// Takes a line about each request.
-pub type RequestLog = Arc<dyn Fn(&str) + Send + Sync>;
+/// Takes lines of text, each when there is one to tell.
+pub type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What a server is told at its start.
 pub struct ServeOptions {
@@ -29,6 +30,8 @@ pub struct ServeOptions {
     pub hosts: Vec<String>,
     /// The machine.
     pub live: LiveOptions,
+    /// What the page opens with, where it is not told by its address.
+    pub view: Option<View>,
     /// What `/metrics` has where a request selects nothing.
     pub metrics: MetricsOptions,
     /// Logs that are opened at the start, and folders whose logs clients may open.
@@ -36,7 +39,9 @@ pub struct ServeOptions {
     /// What clients may upload.
     pub uploads: Uploads,
     /// Called with a line for every request, where that is wanted. It holds no secrets.
-    pub log: Option<RequestLog>,
+    pub log: Option<LineLog>,
+    /// Called with a line for each log of the command line that cannot be read. It names the file.
+    pub notices: Option<LineLog>,
 }
 
 /// The machine and how its counters are collected.

@@ -1,5 +1,7 @@
-//! What follows the `?` of a request.
+//! What a request's path and what follows its `?` say.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 
@@ -9,6 +11,21 @@ use crate::answer::Refusal;
 pub(crate) const MAX_PATHS: usize = 256;
 /// Longest counter path, in bytes.
 const MAX_PATH_BYTES: usize = 2048;
+
+/// The part of a request's path that varies, decoded.
+#[derive(Debug)]
+pub(crate) struct PathPart(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathPart {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(part)) => Ok(Self(part)),
+            Err(_) => Err(Refusal::bad("the path of the URL is no UTF-8")),
+        }
+    }
+}
 
 /// The parameters of a request, each a name and a value.
 #[derive(Debug)]

@@ -11,6 +11,19 @@ use crate::answer::Refusal;
 /// Most columns of all series together, which are a few hundred bytes each while they are made.
 const MAX_CELLS: usize = 500_000;
 
+/// Most series of a source that are worked on at a time.
+const MAX_SERIES: usize = 50_000;
+
+/// Refuses more series than are worked on at a time.
+pub(crate) fn check_series(series: usize) -> Result<(), Refusal> {
+    match series > MAX_SERIES {
+        true => Err(Refusal::too_large(format!(
+            "the paths select more than {MAX_SERIES} counters at a time: choose fewer"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Refuses what would take too much memory.
 pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), Refusal> {
     match series.saturating_mul(columns) > MAX_CELLS {

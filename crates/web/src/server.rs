@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -15,6 +16,8 @@ use crate::{connection, tls};
 
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
+/// Open files that are enough for all connections, and for as many files of logs and of the machine.
+const ENOUGH_FILES: u64 = 4 * MAX_CONNECTIONS as u64;
 /// How long the end may take.
 const END_TIME: Duration = Duration::from_millis(700);
 /// How often it is looked for logs that nobody looks at.
@@ -116,7 +119,7 @@ impl Server {
             .map_err(|error| ServeError::work(format!("{}: {error}", self.address)))?;
         self.web.sources.read_named();
         let router = api::router(self.web.clone());
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let places = Arc::new(Semaphore::new(places()));
         let mut stopping = self.stop.subscribe();
         let mut connections = JoinSet::new();
         let mut idle_check = tokio::time::interval(IDLE_CHECK);
@@ -144,8 +147,10 @@ impl Server {
                 }
                 // No more file descriptors, mostly. The queue of the kernel waits as well.
                 Err(_) => {
-                    tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(BACK_OFF.1);
+                    tokio::select! {
+                        _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
+                        () = tokio::time::sleep(wait) => wait = (wait * 2).min(BACK_OFF.1),
+                    }
                 }
             }
         }
@@ -156,4 +161,17 @@ impl Server {
         let _ = tokio::time::timeout(END_TIME, all).await;
         Ok(())
     }
+}
+
+/// How many connections there may be. Where few files may be open beside those that are, half of them are left to logs and
+/// counters: otherwise idle connections would keep those that are there from being answered.
+fn places() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(soft) = limit.current else { return MAX_CONNECTIONS };
+    let wanted = soft.max(limit.maximum.unwrap_or(u64::MAX).min(ENOUGH_FILES));
+    let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+    let files = if wanted == soft || setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { soft };
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let left = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(open);
+    (left / 2).clamp(1, MAX_CONNECTIONS)
 }

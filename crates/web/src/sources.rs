@@ -4,15 +4,13 @@ mod log;
 mod upload;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tempfile::TempPath;
-
 use crate::answer::Refusal;
 use crate::listing::Folders;
-use crate::options::{ServeError, Uploads};
+use crate::options::{LineLog, ServeError, Uploads};
 use crate::work::Work;
 pub(crate) use log::{Log, LogState};
 
@@ -37,6 +35,8 @@ pub(crate) struct Sources {
     folders: Folders,
     open: Mutex<Open>,
     uploads: Uploads,
+    /// Told of logs of the command line that cannot be read.
+    notices: Option<LineLog>,
     /// The threads that read logs.
     pub(crate) work: Work,
 }
@@ -51,7 +51,12 @@ struct Open {
 
 impl Sources {
     /// The files and folders that the command line names. Files are read when [`read_named`](Self::read_named) is called.
-    pub(crate) fn new(paths: &[PathBuf], uploads: Uploads, work: Work) -> Result<Self, ServeError> {
+    pub(crate) fn new(
+        paths: &[PathBuf],
+        uploads: Uploads,
+        notices: Option<LineLog>,
+        work: Work,
+    ) -> Result<Self, ServeError> {
         let mut folders = Vec::new();
         let mut open = Open::default();
         for path in paths {
@@ -74,12 +79,12 @@ impl Sources {
                 MAX_OPEN / 2
             )));
         }
-        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, work })
+        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, notices, work })
     }
 
     /// Begins to read the logs of the command line.
     pub(crate) fn read_named(&self) {
-        self.all().iter().for_each(|log| log.read(&self.work));
+        self.all().iter().for_each(|log| log.read(&self.work, self.notices.clone()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -115,8 +120,8 @@ impl Sources {
             return Err(Refusal::bad(format!("from 1 to {MAX_FILES} logs make up a source")));
         }
         let mut files = Vec::new();
-        for name in names {
-            let path = self.folders.find(name).ok_or_else(|| {
+        for (name, path) in names.iter().zip(self.folders.find(names)) {
+            let path = path.ok_or_else(|| {
                 Refusal::unknown("there is no such log in the folders that the server was given")
             })?;
             if files.iter().any(|(_, known)| *known == path) {
@@ -130,7 +135,7 @@ impl Sources {
     /// Opens these files and begins to read them.
     pub(crate) fn open_listed(&self, files: Vec<(String, PathBuf)>) -> Result<Arc<Log>, Refusal> {
         let log = self.insert(Origin::Listed, files, None)?;
-        log.read(&self.work);
+        log.read(&self.work, None);
         Ok(log)
     }
 
@@ -138,7 +143,7 @@ impl Sources {
         &self,
         origin: Origin,
         files: Vec<(String, PathBuf)>,
-        uploaded: Option<TempPath>,
+        uploaded: Option<File>,
     ) -> Result<Arc<Log>, Refusal> {
         let mut open = self.lock();
         if open.logs.len() >= MAX_OPEN {
@@ -154,7 +159,7 @@ impl Sources {
     /// Closes a log that a client has opened.
     pub(crate) fn close(&self, id: &str) -> Result<(), Refusal> {
         let log = self.get(id)?;
-        if log.origin == Origin::Named {
+        if !log.is_closable() {
             return Err(Refusal::new(
                 axum::http::StatusCode::FORBIDDEN,
                 "this source was given to the server at its start, and stays",
@@ -169,7 +174,7 @@ impl Sources {
     pub(crate) fn close_idle(&self) {
         let most = self.uploads.max_idle;
         self.lock().logs.retain(|_, log| {
-            let is_idle = log.origin != Origin::Named && log.idle() > most;
+            let is_idle = log.is_closable() && log.idle() > most;
             if is_idle {
                 log.close();
             }

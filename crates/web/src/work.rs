@@ -97,7 +97,8 @@ async fn start<T: Send + 'static>(
 pub(crate) struct Cancellable<S> {
     source: S,
     cancel: Cancel,
-    taken: u32,
+    /// What was taken since it was last looked whether the work is of use: samples, and values by the hundred.
+    taken: usize,
 }
 
 impl<S: Source> Cancellable<S> {
@@ -108,10 +109,14 @@ impl<S: Source> Cancellable<S> {
 
 impl<S: Source> Source for Cancellable<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        self.taken = self.taken.wrapping_add(1);
-        if self.taken.is_multiple_of(64) && self.cancel.is_over() {
-            return Err(FlowError::Output(std::io::ErrorKind::TimedOut.into()));
+        if self.taken >= 64 {
+            self.taken = 0;
+            if self.cancel.is_over() {
+                return Err(FlowError::Output(std::io::ErrorKind::TimedOut.into()));
+            }
         }
-        self.source.next(sample)
+        let has_more = self.source.next(sample)?;
+        self.taken += 1 + sample.len() / 100;
+        Ok(has_more)
     }
 }

@@ -335,3 +335,60 @@ fn a_guid_or_name_is_registered_once() {
     let same_name = Host { info: Arc::new(info), instance: Arc::default() };
     assert_eq!(registry.register(Box::new(same_name)), Err(ErrorCode::ALREADY_EXISTS));
 }
+
+/// Counts how often it was told that nobody asks any more.
+struct Rests {
+    info: Arc<CounterSetInfo>,
+    count: Arc<AtomicI64>,
+}
+
+impl Provider for Rests {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        rows.push(&Arc::default()).set(UP_TIME, 1);
+        Ok(())
+    }
+
+    fn rest(&mut self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_provider_rests_when_nobody_asks_any_more() {
+    let count = Arc::new(AtomicI64::new(0));
+    let mut registry = Registry::new("WEB1", Clock::of_this_machine());
+    registry
+        .register(Box::new(Rests { info: Arc::clone(host().info()), count: Arc::clone(&count) }))
+        .expect("new");
+    let registry = Arc::new(registry);
+    let rests = || count.load(Ordering::Relaxed);
+    let path = PathPattern::parse(r"\Host\Up Time").expect("a path");
+    let mut one = Query::open(&registry, None).expect("this machine");
+    let mut other = Query::open(&registry, None).expect("this machine");
+    one.add_path(&path);
+    other.add_path(&path);
+    one.collect();
+    assert_eq!(one.sets()[0].rows().instances().len(), 1);
+    // What is wanted on goes on.
+    one.set_paths([&path]);
+    assert_eq!(rests(), 0);
+    one.set_paths([]);
+    assert_eq!(rests(), 0, "the other one asks");
+    // It holds nothing of it any more, and can ask again.
+    assert_eq!(one.sets()[0].rows().instances().len(), 0);
+    drop(other);
+    assert_eq!(rests(), 1);
+    one.set_paths([&path]);
+    one.collect();
+    assert_eq!(one.sets()[0].rows().instances().len(), 1);
+    registry.instances(HOST).expect("its instance");
+    assert_eq!(rests(), 1, "a look at the instances ends nobody's asking");
+    drop(one);
+    assert_eq!(rests(), 2);
+    registry.instances(HOST).expect("its instance");
+    assert_eq!(rests(), 3);
+}

@@ -100,6 +100,10 @@ impl Provider for Cgroups {
         self.walk.collect(&mut self.root, self.folder.as_fd(), rows);
         Ok(())
     }
+
+    fn rest(&mut self) {
+        self.walk.rest(&mut self.root);
+    }
 }
 
 #[cfg(test)]

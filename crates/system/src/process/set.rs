@@ -312,6 +312,13 @@ impl Provider for ProcessSet {
         }
         Ok(())
     }
+
+    fn rest(&mut self) {
+        self.spare = Vec::new();
+        for process in &mut self.known {
+            process.close_all();
+        }
+    }
 }
 
 /// Takes what counts up into the sums and the row.

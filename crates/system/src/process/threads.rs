@@ -218,16 +218,24 @@ impl ThreadSet {
         self.reader.descriptors().crowded();
         let mut closed = 0;
         for group in self.known.iter_mut().rev() {
-            let threads =
-                group.threads.iter_mut().flat_map(|thread| [&mut thread.stat, &mut thread.switches]);
-            for place in threads.chain([&mut group.folder]) {
-                closed += usize::from(place.is_open());
-                place.close();
-            }
+            closed += group.close_all();
             if closed >= 32 {
                 break;
             }
         }
+    }
+}
+
+impl Group {
+    /// Closes all files, and says how many that were.
+    fn close_all(&mut self) -> usize {
+        let threads = self.threads.iter_mut().flat_map(|thread| [&mut thread.stat, &mut thread.switches]);
+        let mut closed = 0;
+        for place in threads.chain([&mut self.folder]) {
+            closed += usize::from(place.is_open());
+            place.close();
+        }
+        closed
     }
 }
 
@@ -264,6 +272,13 @@ impl Provider for ThreadSet {
             row.set(id::ELAPSED_TIME, at.system_time.0.wrapping_sub(at.ticks) as u64);
         }
         Ok(())
+    }
+
+    fn rest(&mut self) {
+        (self.spare, self.spare_threads) = (Vec::new(), Vec::new());
+        for group in &mut self.known {
+            group.close_all();
+        }
     }
 }
 

@@ -40,8 +40,12 @@ pub(crate) struct ServeArguments {
     #[arg(long, num_args = 1.., value_name = "PATH")]
     metrics: Vec<String>,
     /// Time from one collection to the next (-si): seconds, of which there may be a fraction (0.1), mm:ss or hh:mm:ss.
-    #[arg(long, visible_alias = "si", value_name = "TIME", default_value = "1", allow_negative_numbers = true, value_parser = parse_interval)]
-    pub(crate) interval: Duration,
+    /// Default: 1, or what the view says.
+    #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
+    pub(crate) interval: Option<Duration>,
+    /// A saved view that the page opens with: counters, how they are shown, interval (docs/views.md).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) view: Option<PathBuf>,
     /// The port on this machine; 0 takes a free one. Default: 7320.
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
@@ -59,7 +63,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// A name by which browsers and programs may call the server, beside localhost and addresses; may be repeated.
-    #[arg(long = "host", value_name = "NAME")]
+    #[arg(long = "host", value_name = "NAME", value_parser = parse_host)]
     pub(crate) hosts: Vec<String>,
     /// Largest log that may be uploaded, in MB.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
@@ -81,7 +85,7 @@ impl ServeArguments {
         self.metrics.iter().map(|text| live::parse_path(registry, text)).collect()
     }
 
-    /// The counters of this machine that are shown first.
+    /// The counters of this machine that are named; none where nothing is said of them.
     pub(crate) fn paths(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
         let mut paths = Vec::new();
         for text in &self.counters {
@@ -92,7 +96,16 @@ impl ServeArguments {
                 paths.push(live::here(registry, path)?);
             }
         }
-        if paths.is_empty() { live::default_counters(registry) } else { Ok(paths) }
+        Ok(paths)
+    }
+}
+
+/// The name of a host as browsers send it: without a port, and in ASCII.
+fn parse_host(text: &str) -> Result<String, String> {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    match !text.is_empty() && text.bytes().all(is_fit) {
+        true => Ok(text.to_owned()),
+        false => Err("the name of a host alone, such as monitor.example".to_owned()),
     }
 }
 

@@ -26,6 +26,23 @@ fn what_is_no_log() {
         .refused(1, "none.blg: No such file or directory (os error 2)");
 }
 
+#[test]
+fn pipes_and_devices_are_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let folder = Folder::new();
+    mknodat(CWD, folder.path("pipe.blg"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    for command in COMMANDS {
+        for file in ["pipe.blg", "/dev/zero"] {
+            folder.run([command, file]).refused(
+                1,
+                &format!(
+                    "{file}: a log cannot be read from a pipe or a device, since it is read more than once: save it to a file"
+                ),
+            );
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_log_without_permission() {

@@ -18,17 +18,34 @@ struct Server {
 
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = tacho(&["serve", "--port", "0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("tacho runs");
+        Self::spawn(tacho(&["serve", "--port", "0"]).args(arguments))
+    }
+
+    /// A server, and the first lines of its standard error, so many.
+    fn start_with_notices(arguments: &[&str], lines: usize) -> (Self, Vec<String>) {
+        let mut server = Self::spawn(tacho(&["serve", "--port", "0"]).args(arguments).stderr(Stdio::piped()));
+        let err = BufReader::new(server.child.stderr.take().expect("a pipe"));
+        let lines = err.lines().take(lines).map(|line| line.expect("a line")).collect();
+        (server, lines)
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("tacho runs");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         out.read_line(&mut line).expect("a line");
         let host = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
         let host = host.unwrap_or_else(|| panic!("no address: '{line}'")).to_owned();
         Self { child, host, _out: out }
+    }
+
+    /// Waits until a log is read.
+    fn wait_for_log(&self, id: &str) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while !self.get(&format!("/api/sources/{id}")).contains(r#""state":"ready""#) {
+            assert!(Instant::now() < end, "the log is not read");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     fn get(&self, target: &str) -> String {
@@ -70,11 +87,7 @@ fn a_log_has_the_statistics_of_the_command() {
     let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "4", "-o", text(&log)]);
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let server = Server::start(&[text(&log), text(folder.path())]);
-    let end = Instant::now() + Duration::from_secs(30);
-    while !server.get("/api/sources/1").contains(r#""state":"ready""#) {
-        assert!(Instant::now() < end, "the log is not read");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    server.wait_for_log("1");
     let answer = server.get("/api/sources/1/statistics");
     let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
     let stats = run(&["stats", text(&log), "-f", "json"]).stdout;
@@ -127,7 +140,75 @@ fn what_is_not_safe_is_refused() {
     refused(&["--port", "0", "/no/such/log.blg"], 1, "/no/such/log.blg");
     std::fs::write(&token, "short").expect("a file");
     refused(&["--port", "0", "--token-file", text(&token)], 1, "16");
+    refused(&["--port", "0", "--token-file", text(folder.path())], 1, "this is a folder");
+    refused(&["--view", text(&token)], 2, text(&token));
+    refused(&["--host", ""], 2, "the name of a host alone");
+    refused(&["--host", "monitor.example:80"], 2, "the name of a host alone");
     let server = Server::start(&[]);
     let port = server.host.rsplit(':').next().expect("a port");
     refused(&["--port", port], 1, port);
+}
+
+#[test]
+fn what_cannot_be_shown_is_told_and_the_others_are_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "2", "-o", text(&file("good.blg"))]);
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    std::fs::write(file("empty.csv"), "").expect("a file");
+    let mode = rustix::fs::Mode::RUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, file("pipe.blg"), rustix::fs::FileType::Fifo, mode, 0)
+        .expect("a pipe");
+    let logs = ["empty.csv", "pipe.blg", "good.blg"].map(&file);
+    let mut arguments = logs.each_ref().map(|log| text(log)).to_vec();
+    arguments.extend(["-c", r"\Nope\x", r"\Memory\Available Bytes", "--metrics", r"\Neither\y"]);
+    let (server, mut notices) = Server::start_with_notices(&arguments, 4);
+    let asked =
+        run(&["query", "-sc", "1", "-f", "json", r"\Memory\Available Bytes", r"\Nope\x", r"\Neither\y"]);
+    let asked = String::from_utf8(asked.stderr).expect("UTF-8");
+    assert_eq!(notices[..2], asked.lines().map(str::to_owned).collect::<Vec<_>>()[..], "as tacho query says");
+    assert!(notices[0].contains(r"'\Nope\x' is not on this machine"), "{notices:?}");
+    notices[2..].sort();
+    assert!(notices[2].ends_with("empty.csv: the file is empty"), "{notices:?}");
+    assert!(notices[3].contains("pipe.blg: a log cannot be read from a pipe"), "{notices:?}");
+    server.wait_for_log("3");
+    assert!(server.get("/api/sources/3/statistics").starts_with("HTTP/1.1 200"));
+    for id in ["1", "2"] {
+        let source = server.get(&format!("/api/sources/{id}"));
+        assert!(source.contains(r#""state":"failed""#), "{source}");
+    }
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_enough() {
+    let mut command = Command::new("sh");
+    let tacho = env!("CARGO_BIN_EXE_tacho");
+    command.args(["-c", "ulimit -n 64 && exec \"$0\" serve --port 0", tacho]);
+    let mut server = Server::spawn(&mut command);
+    let mut streams: Vec<_> =
+        (0..100).map(|_| TcpStream::connect(&server.host).expect("the kernel's queue has room")).collect();
+    // More are let go, and who is there is answered: files are left for that.
+    let mut byte = [0];
+    let patience = Some(Duration::from_secs(30));
+    streams.iter().for_each(|stream| stream.set_read_timeout(patience).expect("an option"));
+    assert_eq!(streams.pop().expect("the last").read(&mut byte).expect("an end"), 0);
+    let ask = |target: &str, stream: &mut TcpStream| {
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.host)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    let targets = ["/api/query?path=%5CMemory%5C*", "/api/query?path=%5CProcess(*)%5C*", "/metrics", "/"];
+    for (target, stream) in targets.into_iter().zip(&mut streams) {
+        let answer = ask(target, stream).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{target}: {answer}");
+    }
+    drop(streams);
+    let end = Instant::now() + Duration::from_secs(30);
+    let again = || ask("/api/sources", &mut TcpStream::connect(&server.host)?);
+    // Until the server has seen that they are gone, others are still let go.
+    while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+        assert!(Instant::now() < end, "nobody is answered any more");
+        std::thread::yield_now();
+    }
+    assert!(server.child.try_wait().expect("a child").is_none());
 }

@@ -1,7 +1,9 @@
 //! Any stretch of time of a source: series reduced to columns, statistics, a log of it.
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use tachograph_counters::civil::{FileTime, TimeArgument};
@@ -9,19 +11,20 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    StatisticsOptions, StatisticsSink, write_statistics_csv, write_statistics_json,
+    StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, Selection, Source, WindowBounds};
+use tachograph_flow::{FlowError, Selection, Sink as _, Source, WindowBounds};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::Web;
 use super::sources::LIVE;
 use crate::answer::{Refusal, json, typed};
 use crate::download::FileBody;
-use crate::export::{self, Format};
-use crate::hub::{Live, RingSource};
-use crate::parameters::Parameters;
-use crate::series::{Charts, check_cells};
+use crate::export::{self, Export, ExportError, Format};
+use crate::hub::{Live, RingSource, RingWindow};
+use crate::parameters::{Parameters, PathPart};
+use crate::series::{Charts, check_cells, check_series};
+use crate::sources::Log;
 use crate::work::{Cancel, Cancellable};
 
 /// Columns where none are asked for.
@@ -32,7 +35,7 @@ type Bounds = (Option<FileTime>, Option<FileTime>);
 
 pub(super) async fn series(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let parameters = Parameters::parse(query.as_deref(), &["path", "begin", "end", "columns", "format"])?;
@@ -111,38 +114,83 @@ fn chart_live(
     answer(Some(&reduction.finish(&table, paths)), missing)
 }
 
-/// What is asked of the samples of a source in a window.
+/// The samples of a source.
 enum Samples {
     Live(Live),
-    Log(std::sync::Arc<crate::sources::Log>),
+    Log(Arc<Log>),
 }
 
-impl Samples {
-    /// The source of this id, with the paths as they mean there.
-    async fn of(web: &Web, id: &str, paths: Vec<PathPattern>) -> Result<(Self, Vec<PathPattern>), Refusal> {
-        if id != LIVE {
-            let log = web.sources.get(id)?;
+/// Samples that are asked for: what paths select of a source in a window of time.
+struct Asked {
+    samples: Samples,
+    /// As they mean at the source.
+    paths: Vec<PathPattern>,
+    bounds: Bounds,
+}
+
+impl Asked {
+    /// What a request asks for, in a format that is one of several.
+    async fn of<F>(
+        web: &Web,
+        id: &str,
+        query: Option<&str>,
+        format: impl FnOnce(Option<&str>) -> Result<F, Refusal>,
+    ) -> Result<(Self, F), Refusal> {
+        let parameters = Parameters::parse(query, &["path", "begin", "end", "format"])?;
+        let bounds = parameters.window()?;
+        let format = format(parameters.one("format")?)?;
+        let (samples, paths) = if id == LIVE {
+            let (live, paths) = leased(web, parameters.some_paths()?).await?;
+            (Samples::Live(live), paths)
+        } else {
+            let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
             log.facts()?;
-            return Ok((Self::Log(log), paths));
-        }
-        let (live, paths) = leased(web, paths).await?;
-        Ok((Self::Live(live), paths))
+            (Samples::Log(log), paths)
+        };
+        Ok((Self { samples, paths, bounds }, format))
     }
 
-    fn spoken(&self, error: &FlowError, cancel: &Cancel) -> Refusal {
-        match self {
+    /// What is made of the samples by one of two functions: that for windows of kept samples, or that for logs. Nothing
+    /// made is refused.
+    fn make<T>(
+        &self,
+        of_live: impl FnOnce(&dyn Fn() -> RingWindow) -> Result<Option<T>, ExportError>,
+        of_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
+        cancel: &Cancel,
+    ) -> Result<T, Refusal> {
+        let (begin, end) = self.bounds;
+        let (made, selection) = match &self.samples {
+            Samples::Live(live) => {
+                let window = || RingSource::window(live.samples.clone(), &self.paths, self.bounds);
+                (of_live(&window), Selection::new(Vec::new()))
+            }
+            Samples::Log(log) => {
+                let query = LogQuery {
+                    selection: Selection::new(self.paths.clone()),
+                    bounds: WindowBounds {
+                        begin: begin.map(TimeArgument::Utc),
+                        end: end.map(TimeArgument::Utc),
+                    },
+                    ..LogQuery::new(log.paths())
+                };
+                (of_log(&query), query.selection)
+            }
+        };
+        made.map_err(|error| self.refusal(error, cancel))?.ok_or_else(|| nothing(&selection))
+    }
+
+    /// What is answered where the samples could not be read, or not written.
+    fn refusal(&self, error: ExportError, cancel: &Cancel) -> Refusal {
+        match (error, &self.samples) {
             _ if cancel.is_over() => Cancel::refusal(),
-            Self::Live(_) => Refusal::conflict(error.to_string()),
-            Self::Log(log) => Refusal::conflict(log.spoken(error)),
+            (ExportError::Refused(refusal), _) => refusal,
+            (ExportError::NoRoom, _) => Refusal::no_room("download"),
+            (ExportError::TooLong, _) => {
+                Refusal::too_large("over 4 GB for one download: choose fewer counters or a shorter time")
+            }
+            (ExportError::Samples(error), Samples::Live(_)) => Refusal::conflict(error.to_string()),
+            (ExportError::Samples(error), Samples::Log(log)) => Refusal::conflict(log.spoken(error)),
         }
-    }
-}
-
-fn query_of(log: &crate::sources::Log, paths: Vec<PathPattern>, (begin, end): Bounds) -> LogQuery {
-    LogQuery {
-        selection: Selection::new(paths),
-        bounds: WindowBounds { begin: begin.map(TimeArgument::Utc), end: end.map(TimeArgument::Utc) },
-        ..LogQuery::new(log.paths())
     }
 }
 
@@ -159,43 +207,38 @@ fn nothing(selection: &Selection) -> Refusal {
     Refusal::unknown("no sample in this window of time")
 }
 
+/// The rows of statistics of all samples of a source; `None` where there is none.
+fn rows_of(source: impl Source, cancel: &Cancel) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    let mut source = Cancellable::new(source, cancel);
+    let mut sample = Sample::default();
+    while source.next(&mut sample)? {
+        // Before there is a state for each of them; others may come with later samples.
+        check_series(sample.len().max(sink.len())).map_err(ExportError::Refused)?;
+        sink.take(&sample)?;
+    }
+    sink.finish()?;
+    Ok(Some(sink.rows()).filter(|rows| !rows.is_empty()))
+}
+
 pub(super) async fn statistics(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::parse(query.as_deref(), &["path", "begin", "end", "format"])?;
-    let bounds = parameters.window()?;
-    let is_csv = match parameters.one("format")? {
-        None | Some("json") => false,
-        Some("csv") => true,
-        Some(_) => return Err(Refusal::bad("format: json or csv")),
+    let format = |format: Option<&str>| match format {
+        None | Some("json") => Ok(false),
+        Some("csv") => Ok(true),
+        Some(_) => Err(Refusal::bad("format: json or csv")),
     };
-    let paths = if id == LIVE { parameters.some_paths()? } else { parameters.paths()? };
-    let (samples, paths) = Samples::of(&web, &id, paths).await?;
+    let (asked, is_csv) = Asked::of(&web, &id, query.as_deref(), format).await?;
     let work = if id == LIVE { &web.live } else { &web.sources.work };
     work.run(move |cancel| {
-        let mut sink = StatisticsSink::new(StatisticsOptions::default());
-        let failed = |error: FlowError| samples.spoken(&error, cancel);
-        let selection = match &samples {
-            Samples::Live(live) => {
-                let source = RingSource::window(live.samples.clone(), &paths, bounds);
-                tachograph_flow::run(&mut Cancellable::new(source, cancel), &mut sink, || {})
-                    .map_err(failed)?;
-                Selection::new(Vec::new())
-            }
-            Samples::Log(log) => {
-                let query = query_of(log, paths, bounds);
-                let pipeline = query.samples().map_err(failed)?;
-                let mut source = Cancellable::new(pipeline.source, cancel);
-                tachograph_flow::run(&mut source, &mut sink, || {}).map_err(failed)?;
-                query.selection
-            }
-        };
-        let rows = sink.rows();
-        if rows.is_empty() {
-            return Err(nothing(&selection));
-        }
+        let rows = asked.make(
+            |window| rows_of(window(), cancel),
+            |query| rows_of(query.samples()?.source, cancel),
+            cancel,
+        )?;
         let mut text = Vec::new();
         let (kind, written) = match is_csv {
             true => ("text/csv; charset=utf-8", write_statistics_csv(&rows, &mut text)),
@@ -209,32 +252,23 @@ pub(super) async fn statistics(
 
 pub(super) async fn export(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::parse(query.as_deref(), &["path", "begin", "end", "format"])?;
-    let bounds = parameters.window()?;
-    let format = Format::parse(parameters.one("format")?)?;
-    let paths = if id == LIVE { parameters.some_paths()? } else { parameters.paths()? };
-    let (samples, paths) = Samples::of(&web, &id, paths).await?;
-    let hub = std::sync::Arc::clone(&web.hub);
+    let (asked, format) = Asked::of(&web, &id, query.as_deref(), Format::parse).await?;
+    let shared = web.clone();
     let written = web.sources.work.run(move |cancel| {
-        let failed = |error: FlowError| samples.spoken(&error, cancel);
-        let (name, file) = match &samples {
-            Samples::Live(live) => {
-                let source = RingSource::window(live.samples.clone(), &paths, bounds);
-                let again = RingSource::window(live.samples.clone(), &paths, bounds);
-                let facts = export::Facts::of_machine(hub.options());
-                let file = export::live(format, source, again, &facts, cancel).map_err(failed)?;
-                (hub.registry().machine().to_string(), file)
-            }
-            Samples::Log(log) => {
-                let query = query_of(log, paths, bounds);
-                let file = export::log(format, &query, cancel).map_err(failed)?;
-                (log.name(), Some(file.ok_or_else(|| nothing(&query.selection))?))
-            }
+        let export = Export { format, folder: &shared.sources.uploads().folder, cancel };
+        let facts = export::Facts::of_machine(shared.hub.options());
+        let file = asked.make(
+            |window| export.live(window(), window(), &facts),
+            |query| export.log(query),
+            cancel,
+        )?;
+        let name = match &asked.samples {
+            Samples::Live(_) => shared.hub.registry().machine().to_string(),
+            Samples::Log(log) => log.name(),
         };
-        let file = file.ok_or_else(|| Refusal::unknown("no sample in this window of time"))?;
         Ok((name, file))
     });
     let (name, file) = written.await?;

@@ -1,7 +1,7 @@
 //! The page, the description of the interface, and logging in.
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::Web;
 use crate::answer::{Refusal, typed};
 use crate::assets;
+use crate::parameters::PathPart;
 
 /// Longest body that is no log.
 const MAX_BODY: usize = 64 << 10;
@@ -20,7 +21,7 @@ pub(super) async fn index(headers: HeaderMap) -> Response {
     assets::asset(assets::PAGE, &headers)
 }
 
-pub(super) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+pub(super) async fn asset(PathPart(name): PathPart, headers: HeaderMap) -> Response {
     assets::asset(&name, &headers)
 }
 

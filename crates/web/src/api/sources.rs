@@ -1,7 +1,7 @@
 //! Sources: what they are, what they have, opening and closing.
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,12 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{Catalogue, MachineCatalogue, SetEntry, Span};
 
 use super::page::{check_type, read_json};
+use super::view::OpeningView;
 use super::{Shared, Web};
 use crate::answer::{Refusal, json};
 use crate::hub::Hub;
 use crate::listing::ListedLog;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, PathPart};
 use crate::series::rfc3339;
 use crate::sources::{Log, LogState, Origin};
 
@@ -42,6 +43,7 @@ struct Source {
     error: Option<String>,
     default_paths: Vec<String>,
     is_uploaded: bool,
+    is_closable: bool,
 }
 
 impl Source {
@@ -67,7 +69,6 @@ impl Source {
             problems: told.map(|trouble| format!("{}: {}", trouble.path, trouble.reason)).collect(),
             error: None,
             default_paths: options.default_paths.clone(),
-            is_uploaded: false,
             ..Self::of(span, &options.zone)
         }
     }
@@ -101,6 +102,7 @@ impl Source {
             },
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
             is_uploaded: log.origin == Origin::Uploaded,
+            is_closable: log.is_closable(),
             ..Self::of(facts.and_then(|facts| facts.span), zone)
         }
     }
@@ -127,16 +129,18 @@ impl Source {
             error: None,
             default_paths: Vec::new(),
             is_uploaded: false,
+            is_closable: false,
         }
     }
 }
 
 #[derive(Serialize)]
-struct List {
+struct List<'a> {
     sources: Vec<Source>,
     logs: Vec<ListedLog>,
     max_upload_bytes: u64,
     version: &'static str,
+    view: Option<OpeningView<'a>>,
 }
 
 pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
@@ -152,6 +156,7 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
                 logs: web.sources.folders().logs(),
                 max_upload_bytes: web.sources.uploads().max_bytes,
                 version: env!("CARGO_PKG_VERSION"),
+                view: web.view.as_ref().map(|view| OpeningView::of(view, &web.hub)),
             }))
         })
         .await
@@ -200,7 +205,7 @@ fn created(log: &Log) -> Response {
 
 pub(super) async fn show(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     Parameters::parse(query.as_deref(), &[])?;
@@ -212,7 +217,7 @@ pub(super) async fn show(
 
 pub(super) async fn close(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, Refusal> {
     Parameters::parse(query.as_deref(), &[])?;
@@ -285,7 +290,7 @@ async fn ask<T: Send + 'static>(
 
 pub(super) async fn sets(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     Parameters::parse(query.as_deref(), &[])?;
@@ -303,7 +308,7 @@ struct Instances {
 
 pub(super) async fn instances(
     State(web): State<Web>,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let parameters = Parameters::parse(query.as_deref(), &["set"])?;

@@ -1,11 +1,11 @@
 //! The thread that collects.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
+use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::sinks::LiveValues;
@@ -141,6 +141,31 @@ impl Collector {
         self.paths = paths;
         let selection = self.source.set_paths(&self.paths);
         self.note(shared, &selection);
+        self.forget_unwanted(shared);
+    }
+
+    /// Takes out of the kept samples what nobody asks for any more: many values of few moments would stay for as long as the
+    /// ring lasts.
+    fn forget_unwanted(&mut self, shared: &Shared) {
+        let wanted: HashSet<_> = self.source.descriptions().map(Arc::as_ptr).collect();
+        let is_wanted = |group: &Group| wanted.contains(&Arc::as_ptr(&group.set));
+        let mut state = shared.lock();
+        for kept in &mut state.live.samples {
+            if kept.groups.iter().all(is_wanted) {
+                continue;
+            }
+            // Whoever looks at it just now keeps it as it was.
+            match Arc::get_mut(kept) {
+                Some(sample) => sample.groups.retain(is_wanted),
+                None => {
+                    let mut sample = Sample::default();
+                    sample.take_head(kept);
+                    sample.groups.extend(kept.groups.iter().filter(|group| is_wanted(group)).cloned());
+                    *kept = Arc::new(sample);
+                }
+            }
+            self.spare = None;
+        }
     }
 
     /// Takes note of what became of each path.

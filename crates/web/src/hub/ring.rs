@@ -10,6 +10,9 @@ use tachograph_flow::{FlowError, Select, Selection, Source, Window, WindowBounds
 
 use super::layout::is_group_of;
 
+/// What paths select of the kept samples in a stretch of time.
+pub(crate) type RingWindow = Select<Window<RingSource>>;
+
 /// The kept samples, oldest first.
 pub(crate) struct RingSource {
     samples: std::vec::IntoIter<Arc<Sample>>,
@@ -22,7 +25,7 @@ impl RingSource {
         samples: Vec<Arc<Sample>>,
         paths: &[PathPattern],
         (begin, end): (Option<FileTime>, Option<FileTime>),
-    ) -> Select<Window<Self>> {
+    ) -> RingWindow {
         let bounds = WindowBounds { begin: begin.map(TimeArgument::Utc), end: end.map(TimeArgument::Utc) };
         let source = Self { samples: samples.into_iter(), paths: paths.to_vec() };
         Select::new(Window::new(source, bounds), Selection::new(paths.to_vec()))

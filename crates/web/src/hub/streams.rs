@@ -79,16 +79,15 @@ impl Streams {
         }
     }
 
-    /// Forgets who is gone; gives whether anybody was.
+    /// Forgets who is gone; gives whether other paths are wanted since.
     pub(super) fn forget_gone(&mut self) -> bool {
-        let mut is_any_gone = false;
         for group in &mut self.0 {
-            let before = group.readers.len();
             group.readers.retain(|reader| !reader.sender.is_closed());
-            is_any_gone |= group.readers.len() != before;
         }
+        // Of some groups the last reader was let go when it was sent something.
+        let before = self.0.len();
         self.0.retain(|group| !group.readers.is_empty());
-        is_any_gone
+        self.0.len() != before
     }
 
     /// Hands a collection to everybody whose turn it is. `averages` gives the averages of so many intervals, with the Unix
@@ -211,4 +210,34 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
     }
     text.extend_from_slice(b"\n\n");
     Bytes::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_wanted_by_readers_that_are_gone_is_not_wanted() {
+        let paths = vec![PathPattern::parse(r"\Set\Counter").expect("a path")];
+        let values = LiveValues::default();
+        let collected = Collected { values: &values, has_changed: true, number: 1, time: 0.0, interval: 1.0 };
+        // Gone between two collections, or found gone by one.
+        for is_found in [false, true] {
+            let mut streams = Streams::default();
+            let mut come = || {
+                let (sender, events) = tokio::sync::mpsc::channel(1);
+                streams.add(Arriving { paths: paths.clone(), every: 1, sender, overrun: Arc::default() });
+                events
+            };
+            let (first, second) = (come(), come());
+            drop(first);
+            assert!(!streams.forget_gone(), "another one reads the same");
+            drop(second);
+            if is_found {
+                streams.publish(&collected, |_| Arc::default());
+            }
+            assert!(streams.forget_gone());
+            assert!(streams.is_empty());
+        }
+    }
 }

@@ -16,8 +16,13 @@ use super::words::{fit, words_of};
 pub(super) const PREFIX: &str = "tacho";
 
 /// Names of what the exporter tells of itself.
-const OWN: [&str; 4] =
-    ["tacho_build", "tacho_build_info", "tacho_scrape_duration_seconds", "tacho_read_errors"];
+const OWN: [&str; 5] = [
+    "tacho_build",
+    "tacho_build_info",
+    "tacho_paths_without_match",
+    "tacho_scrape_duration_seconds",
+    "tacho_read_errors",
+];
 
 /// A metric family: one number of the instances of a counter set.
 #[derive(Debug)]

@@ -48,26 +48,28 @@ impl Exporter {
     /// Collects now, and writes: `paths`, where there are any, else what the options select. The registry is that of now:
     /// sets that came and went since are followed.
     ///
-    /// A value that cannot be read is absent, and counted in `tacho_read_errors`. Rows that are sums (`_Total`) are left
+    /// A value that cannot be read is absent, and counted in `tacho_read_errors`; a path that selects nothing is counted in
+    /// `tacho_paths_without_match`. Rows that are sums (`_Total`) are left
     /// out, so that PromQL's sums are right, but where a path names them.
     pub fn scrape(&mut self, registry: &Arc<Registry>, format: Exposition, paths: &[PathPattern]) -> &str {
         let begun = Instant::now();
         self.follow(registry, paths);
-        let Plan { query, sets } = &mut self.plan;
+        let Plan { query, sets, .. } = &mut self.plan;
         query.collect();
         self.out.clear();
         // The errors of sets are one family, which comes last.
         let mut errors = String::new();
         for (set, queried) in sets.iter_mut().zip(query.sets()) {
             let failed = write_set(&mut self.out, format, set, queried);
-            if failed > 0 {
-                errors.push_str("tacho_read_errors{set=\"");
-                escape_value(&mut errors, &set.families.info.name);
-                // Writing to a text cannot fail.
-                let _ = writeln!(errors, "\"}} {failed}");
-            }
+            errors.push_str("tacho_read_errors{set=\"");
+            escape_value(&mut errors, &set.families.info.name);
+            // Writing to a text cannot fail.
+            let _ = writeln!(errors, "\"}} {failed}");
         }
-        self.write_own(format, &errors, begun);
+        // What nobody asks for is not missed.
+        let is_asked = !given(&self.options, paths).is_empty();
+        let without_match = if is_asked { self.plan.without_match() } else { 0 };
+        self.write_own(format, without_match, &errors, begun);
         &self.out
     }
 
@@ -87,7 +89,7 @@ impl Exporter {
     }
 
     /// What the exporter says of itself, and the end.
-    fn write_own(&mut self, format: Exposition, errors: &str, begun: Instant) {
+    fn write_own(&mut self, format: Exposition, without_match: usize, errors: &str, begun: Instant) {
         let out = &mut self.out;
         out.push_str(&header(
             format,
@@ -97,6 +99,9 @@ impl Exporter {
             "The version that answers; the value is always 1.",
         ));
         let _ = writeln!(out, "tacho_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+        let help = "Requested counter paths that select nothing in this scrape.";
+        out.push_str(&header(format, "tacho_paths_without_match", Kind::Gauge, "", help));
+        let _ = writeln!(out, "tacho_paths_without_match {without_match}");
         if !errors.is_empty() {
             let help = "Values that could not be read in this scrape, by counter set.";
             out.push_str(&header(format, "tacho_read_errors", Kind::Gauge, "", help));
@@ -111,9 +116,14 @@ impl Exporter {
     }
 }
 
-/// The paths of a scrape.
+/// The paths that somebody asks for.
+fn given<'a>(options: &'a MetricsOptions, paths: &'a [PathPattern]) -> &'a [PathPattern] {
+    if paths.is_empty() { &options.selection } else { paths }
+}
+
+/// The paths of a scrape: those that somebody asks for, or else the machine's.
 fn wanted(registry: &Registry, options: &MetricsOptions, paths: &[PathPattern]) -> Vec<PathPattern> {
-    let given = if paths.is_empty() { &options.selection } else { paths };
+    let given = given(options, paths);
     if given.is_empty() {
         return registry.counter_sets().filter(|info| is_in_default(info)).map(|info| all_of(info)).collect();
     }

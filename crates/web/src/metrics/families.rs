@@ -60,8 +60,8 @@ pub(super) struct Metric {
     pub(super) unit: String,
     /// Whether another counter of the set shows the same number, under the same name.
     pub(super) is_view: bool,
-    /// What HELP says before the counter's name.
-    pub(super) about: &'static str,
+    /// What HELP says before the counter's name: what the number is to the value that the counter's help tells of.
+    pub(super) about: String,
     /// Whether the number may begin again at 0 after 2^32.
     pub(super) can_wrap: bool,
 }
@@ -92,6 +92,24 @@ pub(super) fn metrics_of(set: &str, counter: &CounterInfo) -> Vec<Metric> {
     metrics
 }
 
+const SUM: &str = "Sum; over its number it is ";
+const NUMBER: &str = "Number that the sum is over; that is ";
+const PARTS: &str = "Part; its share of all is ";
+const ALL: &str = "All of which the part is a share; that is ";
+const TIME: &str = "Time; its share of all time is ";
+const TIME_OUTSIDE: &str = "Time outside; what it leaves of all time is ";
+const SOURCES: &str = "How many add up their time; the mean share of one is ";
+
+/// What a counter counts: its name without what says that Windows shows the rate of it.
+fn counted(name: &str) -> &str {
+    const ENDINGS: [&str; 6] = ["/sec", "/s", "/second", " per second", " per sec", " per s"];
+    let ending = ENDINGS.iter().find_map(|ending| {
+        let (stem, end) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
+        (!stem.is_empty() && end.eq_ignore_ascii_case(ending)).then_some(stem)
+    });
+    ending.unwrap_or(name)
+}
+
 /// The table of all formulas.
 fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
     use Kind::{Counter, Gauge};
@@ -101,8 +119,8 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
 
     let subtype = counter.counter_type.subtype();
     let name = Name::of(formula, counter);
-    let make = |part, kind, stem: Vec<String>, (unit, scale): (&str, Scale), about| {
-        let stem = name.finish(stem, unit, counter.id);
+    let make = |part, kind, stem: Vec<String>, (unit, scale): (&str, Scale), about: &str| {
+        let (stem, about) = (name.finish(stem, unit, counter.id), about.to_owned());
         Metric { part, kind, scale, stem, unit: unit.into(), is_view: false, about, can_wrap: false }
     };
     let (unit, scale) = base_unit(&counter.unit);
@@ -112,43 +130,53 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
     match formula {
         Formula::Value => vec![make(First, Gauge, plain(), of_unit, "")],
         Formula::Double => vec![make(Double, Gauge, plain(), of_unit, "")],
-        Formula::Delta | Formula::Rate => vec![make(First, Counter, plain(), of_unit, "")],
+        Formula::Delta => {
+            let about = format!("{}, counted up; the increase is ", counted(&counter.name));
+            vec![make(First, Counter, plain(), of_unit, &about)]
+        }
+        Formula::Rate => {
+            let about = format!("{}, counted up; the rate is ", counted(&counter.name));
+            vec![make(First, Counter, plain(), of_unit, &about)]
+        }
         Formula::Ratio if matches!(subtype, Subtype::QueueLength) => {
-            vec![make(First, Counter, plain(), SECONDS, "Time times ")]
+            vec![make(First, Counter, plain(), SECONDS, "Time, times how many waited; the rate is ")]
         }
         Formula::Ratio => vec![
-            make(First, Counter, name.sum(), of_unit, "Sum of "),
-            make(Second, Counter, name.count(), PLAIN, "Base of "),
+            make(First, Counter, name.sum(), of_unit, SUM),
+            make(Second, Counter, name.count(), PLAIN, NUMBER),
         ],
         Formula::AverageTime => vec![
-            make(First, Counter, name.sum(), SECONDS, "Sum of "),
-            make(Second, Counter, name.count(), PLAIN, "Base of "),
+            make(First, Counter, name.sum(), SECONDS, SUM),
+            make(Second, Counter, name.count(), PLAIN, NUMBER),
         ],
-        Formula::Percent if matches!(subtype, Subtype::Fraction) => vec![
-            make(First, Counter, plain(), PLAIN, "Numerator of "),
-            make(Second, Counter, base(), PLAIN, "Base of "),
-        ],
+        Formula::Percent if matches!(subtype, Subtype::Fraction) => {
+            vec![make(First, Counter, plain(), PLAIN, PARTS), make(Second, Counter, base(), PLAIN, ALL)]
+        }
         Formula::Percent if matches!(subtype, Subtype::Precision) => vec![
-            make(First, Counter, plain(), SECONDS, "Time of "),
-            make(Second, Counter, base(), SECONDS, "Base of "),
+            make(First, Counter, plain(), SECONDS, TIME),
+            make(Second, Counter, base(), SECONDS, "All of the time, of which a share is "),
         ],
-        Formula::Percent => vec![make(First, Counter, plain(), SECONDS, "Time of ")],
-        Formula::InversePercent => vec![make(First, Counter, name.complement(), SECONDS, "Time outside of ")],
+        Formula::Percent => vec![make(First, Counter, plain(), SECONDS, TIME)],
+        Formula::InversePercent => vec![make(First, Counter, name.complement(), SECONDS, TIME_OUTSIDE)],
         Formula::MultiPercent => vec![
-            make(First, Counter, plain(), SECONDS, "Time of "),
-            make(Multiplier, Gauge, name.with("sources"), PLAIN, "Sources of "),
+            make(First, Counter, plain(), SECONDS, TIME),
+            make(Multiplier, Gauge, name.with("sources"), PLAIN, SOURCES),
         ],
         Formula::MultiInversePercent => vec![
-            make(First, Counter, name.complement(), SECONDS, "Time outside of "),
-            make(Multiplier, Gauge, name.with("sources"), PLAIN, "Sources of "),
+            make(First, Counter, name.complement(), SECONDS, TIME_OUTSIDE),
+            make(Multiplier, Gauge, name.with("sources"), PLAIN, SOURCES),
         ],
         Formula::Fraction => vec![
-            make(First, Gauge, name.with("numerator"), PLAIN, "Numerator of "),
-            make(Second, Gauge, name.with("denominator"), PLAIN, "Denominator of "),
+            make(First, Gauge, name.with("numerator"), PLAIN, PARTS),
+            make(Second, Gauge, name.with("denominator"), PLAIN, ALL),
         ],
-        Formula::Elapsed => {
-            vec![make(Start, Gauge, name.with("start_time"), SECONDS, "Unix time of the beginning of ")]
-        }
+        Formula::Elapsed => vec![make(
+            Start,
+            Gauge,
+            name.with("start_time"),
+            SECONDS,
+            "Unix time of the beginning; the time since then is ",
+        )],
     }
 }
 

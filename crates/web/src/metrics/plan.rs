@@ -17,6 +17,8 @@ use super::wrap::Extended;
 pub(super) struct Plan {
     pub(super) query: Query,
     pub(super) sets: Vec<PlannedSet>,
+    /// How many paths it was made for.
+    paths: usize,
 }
 
 /// What is exported of a counter set, and what is known of its instances.
@@ -25,6 +27,8 @@ pub(super) struct PlannedSet {
     pub(super) families: Arc<SetFamilies>,
     pub(super) chosen: Vec<Chosen>,
     views: Vec<View>,
+    /// The paths that select counters of it, each with its view.
+    by_path: Vec<(usize, usize)>,
     numbering: Numbering,
     pub(super) labels: Labels,
     /// By instance and family: counters that may begin again at 0.
@@ -69,7 +73,18 @@ impl Plan {
             set.choose(place, paths, &matches);
             sets.push(set);
         }
-        Ok(Self { query, sets })
+        Ok(Self { query, sets, paths: paths.len() })
+    }
+
+    /// How many of the paths selected nothing in this collection. What could not be read may have been there.
+    pub(super) fn without_match(&self) -> usize {
+        let mut has_match = vec![false; self.paths];
+        for (set, queried) in self.sets.iter().zip(self.query.sets()) {
+            for &(path, view) in &set.by_path {
+                has_match[path] |= queried.outcome().is_err() || set.views[view].rows.contains(&true);
+            }
+        }
+        has_match.iter().filter(|has_match| !**has_match).count()
     }
 }
 
@@ -79,6 +94,7 @@ impl PlannedSet {
             families,
             chosen: Vec::new(),
             views: Vec::new(),
+            by_path: Vec::new(),
             numbering: Numbering::default(),
             labels: Labels::default(),
             extended: HashMap::new(),
@@ -88,10 +104,11 @@ impl PlannedSet {
     fn choose(&mut self, place: usize, paths: &[PathPattern], matches: &[Vec<PathMatch>]) {
         self.chosen.clear();
         self.views.clear();
+        self.by_path.clear();
         self.labels = Labels::default();
         // By counter: the views of the paths that select it.
         let mut selected: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (path, found) in paths.iter().zip(matches) {
+        for (number, (path, found)) in paths.iter().zip(matches).enumerate() {
             for found in found.iter().filter(|found| found.set == place) {
                 let instance = |path: &PathPattern| path.path().instance.clone();
                 let same = |view: &View| instance(&view.pattern) == instance(path);
@@ -99,6 +116,9 @@ impl PlannedSet {
                     self.views.push(View { pattern: path.clone(), rows: Vec::new() });
                     self.views.len() - 1
                 });
+                if self.by_path.last() != Some(&(number, view)) {
+                    self.by_path.push((number, view));
+                }
                 let views = selected.entry(found.counter_id).or_default();
                 if !views.contains(&view) {
                     views.push(view);

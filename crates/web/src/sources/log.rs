@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,18 +12,17 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::FlowError;
 use tachograph_monitor::{Board, LogBoard, LogCatalogue, LogProgress, Reduced, Span};
-use tempfile::TempPath;
 
 use super::Origin;
 use crate::answer::Refusal;
-use crate::series::check_cells;
+use crate::options::LineLog;
+use crate::series::{check_cells, check_series};
 use crate::work::{Cancel, Work};
 
 /// Most counter paths that one log is held ready for.
 const MAX_RECENT: usize = 256;
-/// Most series of a log that are made ready at a time.
-const MAX_SERIES: usize = 50_000;
 /// Most problems of a log that are told.
 const MAX_PROBLEMS: usize = 20;
 
@@ -32,8 +32,8 @@ pub(crate) struct Log {
     pub(crate) origin: Origin,
     /// The names that clients know, with the files.
     files: Vec<(String, PathBuf)>,
-    /// The file of an upload, which goes with the log.
-    uploaded: Option<TempPath>,
+    /// The file of an upload. It has no name but `/proc/self/fd/N`, and is gone when all are done with the log.
+    _uploaded: Option<File>,
     is_closed: Arc<AtomicBool>,
     progress: [AtomicU64; 2],
     state: Mutex<LogState>,
@@ -81,13 +81,13 @@ impl Log {
         id: u64,
         origin: Origin,
         files: Vec<(String, PathBuf)>,
-        uploaded: Option<TempPath>,
+        uploaded: Option<File>,
     ) -> Self {
         Self {
             id,
             origin,
             files,
-            uploaded,
+            _uploaded: uploaded,
             is_closed: Arc::default(),
             progress: Default::default(),
             state: Mutex::new(LogState::Reading),
@@ -132,6 +132,11 @@ impl Log {
         }
     }
 
+    /// Whether clients may close it: one of them has opened it.
+    pub(crate) fn is_closable(&self) -> bool {
+        self.origin != Origin::Named
+    }
+
     pub(super) fn touch(&self) {
         *lock(&self.last_used) = Instant::now();
     }
@@ -143,10 +148,6 @@ impl Log {
     /// Ends all reading of it.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        if let Some(path) = &self.uploaded {
-            // A reader may still be at it, and hold it for longer than the server lives.
-            let _ = std::fs::remove_file(path);
-        }
     }
 
     /// A message about it, in which its files have the names that clients know.
@@ -177,8 +178,8 @@ impl Log {
         lines
     }
 
-    /// Begins to read it.
-    pub(super) fn read(self: &Arc<Self>, work: &Work) {
+    /// Begins to read it. `notices` are told where it cannot be read, unless it was closed.
+    pub(super) fn read(self: &Arc<Self>, work: &Work, notices: Option<LineLog>) {
         let (log, work) = (Arc::clone(self), work.clone());
         tokio::spawn(async move {
             let mut charted = Arc::clone(&log.board).lock_owned().await;
@@ -186,7 +187,7 @@ impl Log {
             let opened = work.run_long(move |_| {
                 let mut follow = |progress: LogProgress| reading.follow(progress);
                 let board = LogBoard::open(reading.paths(), &mut follow)
-                    .map_err(|error| Refusal::conflict(reading.spoken(error)))?;
+                    .map_err(|error| reading.unreadable(&error, notices.as_ref()))?;
                 let facts = Facts::of(&board);
                 Ok((board, facts))
             });
@@ -199,6 +200,16 @@ impl Log {
             };
             *lock(&log.state) = state;
         });
+    }
+
+    /// What clients are told where it cannot be read.
+    fn unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> Refusal {
+        if let Some(notices) = notices
+            && !self.is_closed.load(Ordering::Relaxed)
+        {
+            notices(&error.to_string());
+        }
+        Refusal::conflict(self.spoken(error))
     }
 
     fn follow(&self, progress: LogProgress) -> ControlFlow<()> {
@@ -263,17 +274,17 @@ impl Charted {
             // What was asked for before is forgotten where all together would be too many; what is refused is not kept.
             let catalogue = board.catalogue();
             let mut series: usize = 0;
+            let mut refusal = None;
             let kept = all.iter().rev().take_while(|path| {
                 series = series.saturating_add(catalogue.most_series(path));
-                series <= MAX_SERIES
+                refusal = check_series(series).err();
+                refusal.is_none()
             });
             let kept = kept.count();
-            if kept < paths.len() {
+            if let Some(refusal) = refusal.filter(|_| kept < paths.len()) {
                 self.paths = all;
                 self.paths.truncate(self.paths.len() - paths.len());
-                return Err(Refusal::too_large(format!(
-                    "the paths select more than {MAX_SERIES} counters of this log at a time: choose fewer"
-                )));
+                return Err(refusal);
             }
             all.drain(..all.len() - kept);
             let mut follow = |_: LogProgress| match cancel.is_over() || log.is_closed.load(Ordering::Relaxed)

@@ -111,6 +111,18 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   }
 }
 
+/** Waits until a counter of this machine was collected so many times. */
+export async function collections(url, path, count) {
+  const answer = await fetch(`${url}api/stream?${new URLSearchParams({ path })}`);
+  let seen = 0;
+  for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
+    seen += piece.split("event: sample").length - 1;
+    // Who stops reading closes the stream.
+    if (seen >= count) return;
+  }
+  throw new Error(`the stream ended after ${seen} collections`);
+}
+
 /** The legend as `[{counter, instance, average, ...}]`, as it is shown. */
 export function legend(page) {
   return page.$$eval("#legend-body tr", (rows) =>

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { drag, iso, legendIs, legendThat, rangeAfter, saved, serve, test, withPage } from "./harness.mjs";
+import path from "node:path";
+import { collections, drag, iso, legendIs, legendThat, rangeAfter, saved, scratch, serve, test, withPage } from "./harness.mjs";
 
 const PATH = "\\Processor Information(*)\\% Processor Time";
 const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
@@ -36,16 +37,13 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     const [picture, before] = [await canvas(page), await range()];
     await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
     assert.notEqual(await canvas(page), picture, "the chart was drawn anew");
-    const times = async () => (await (await page.request.get(`${server.url}api/sources/live`)).json()).samples;
-    const samples = await times();
-    while ((await times()) < samples + 6) await page.waitForTimeout(100);
+    await collections(server.url, PATH, 6);
 
     // Frozen, nothing moves; the figures are those of the frozen stretch.
     await page.keyboard.press("f");
     await page.waitForSelector("#live-state[data-state=frozen]");
     const frozen = await range();
-    const then = await times();
-    while ((await times()) < then + 3) await page.waitForTimeout(100);
+    await collections(server.url, PATH, 3);
     assert.equal(await range(), frozen, "a frozen chart stays as it is");
 
     // Zoomed by dragging: statistics of the stretch, from the server's raw values.
@@ -67,6 +65,46 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     await page.waitForSelector("#live-state[data-state=frozen]");
     await page.keyboard.press("f");
     await page.waitForSelector("#live-state[data-state=live]");
+  });
+  await server.stop();
+});
+
+test("live: the page opens with a saved view, and what is chosen later holds", async () => {
+  const file = path.join(scratch, "view.toml");
+  const processors = "\\Processor Information(*)\\% Processor Time";
+  fs.writeFileSync(
+    file,
+    `version = 1
+interval = 0.2
+points = 30
+[[counter]]
+path = '\\Memory\\Available Bytes'
+scale = -8
+colour = 5
+highlighted = true
+[[counter]]
+path = '${processors}'
+shown = false
+scale = 1
+except = ['${processors.replace("*", "_Total")}']
+`,
+  );
+  const server = await serve("--view", file);
+  const asWritten = (rows) => {
+    const [memory, ...others] = rows;
+    return memory?.counter === "Available Bytes" && memory.scale === "-8" && others.length > 0 && others.every((row) => row.counter === "% Processor Time" && row.scale === "1" && row.instance !== "_Total");
+  };
+  await withPage("view", server.url, async (page) => {
+    const rows = await legendThat(page, asWritten, "the counters and scales of the view");
+    const boxes = await page.$$eval("#legend-body input[type=checkbox]", (all) => all.map((box) => box.checked));
+    assert.deepEqual(boxes, rows.map((row) => row.counter === "Available Bytes"), "what is shown");
+    await page.waitForFunction(() => document.getElementById("value-duration").textContent === "0:06");
+    assert.equal((await (await page.request.get(`${server.url}api/sources/live`)).json()).interval, 0.2);
+    await page.selectOption("#legend-body tr:has-text('Available Bytes') select", "-6");
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("~-6~"));
+    await legendThat(page, (found) => found[0].scale === "-6", "the scale that was chosen");
+    await page.reload();
+    await legendThat(page, (found) => found[0]?.scale === "-6" && found.length === rows.length, "the same after loading the page again");
   });
   await server.stop();
 });

@@ -69,7 +69,7 @@ test("logs: a link brings the same view back", async () => {
     await page.click("#legend-head th[data-column=counter] button");
     await page.waitForSelector("#legend-head th[data-column=counter][aria-sort=descending]");
     rows = await legend(page);
-    await page.waitForFunction(() => ["line=", "sort=", "range="].every((part) => location.hash.includes(part)));
+    await page.waitForFunction(() => ["line=", "sort=counter%7Edown", "range="].every((part) => location.hash.includes(part)));
     link = page.url();
     // The same by name, kept in this browser; and by the clipboard.
     await page.click("summary:text-is('Save')");
@@ -186,6 +186,11 @@ test("logs: one of a folder of the server is opened, and closed again", async ()
     await page.click("#log-list button:has-text('inside.csv')");
     await page.waitForFunction(() => /inside\.csv$/.test(document.getElementById("source-names").textContent));
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
+    // The page that is loaded again knows that it may be closed.
+    await page.waitForFunction(() => location.hash.includes("inside.csv"));
+    await page.reload();
+    await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters again");
+    await page.click("#source-menu summary");
     await page.click("#source-list .source.shown button[aria-label^=Close]");
     await page.waitForFunction(() => !document.querySelector("#source-list button[aria-label^=Close]"));
     await page.waitForSelector("#log-list button:has-text('inside.csv')", { state: "attached" });

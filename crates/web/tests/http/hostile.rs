@@ -11,7 +11,7 @@ use crate::{is_long, ready};
 fn check_quiet(served: &Served, answer: &Answer) {
     let text = format!("{}\n{}", answer.head, answer.text());
     let folder = served.folder.path().display().to_string();
-    for secret in [folder.as_str(), "tacho-web-test", "/tmp", "root:", "secret.blg", "panicked"] {
+    for secret in [folder.as_str(), "tacho-web-test", "/tmp", "/proc", "root:", "secret.blg", "panicked"] {
         assert!(!text.contains(secret), "'{secret}' is in {text}");
     }
 }
@@ -62,11 +62,15 @@ fn names_lead_nowhere_else() {
         "/api/sources/99999999999999999999999",
         "/api/sources/%00",
         "/api/sources/1/../../x",
+        "/api/sources/%ff",
         "/api/sources/%ff/sets",
+        "/api/sources/%ff/series?path=%5CA%5CB",
+        "/assets/%ff",
     ];
     for target in targets {
         let answer = get(served.address, target);
         assert!((400..500).contains(&answer.status), "{target}: {}", answer.status);
+        assert!(answer.json()["error"].is_string(), "{target}");
         check_quiet(&served, &answer);
     }
     check_alive(&served);
@@ -179,7 +183,7 @@ fn what_is_too_long_is_refused() {
     chunked.extend_from_slice(b"0\r\n\r\n");
     let status = send(served.address, &chunked).map(|answer| answer.status);
     assert!(matches!(status, None | Some(413)), "{status:?}");
-    assert_eq!(served.uploads(), 0);
+    served.wait_for_uploads(0);
     check_alive(&served);
 }
 
@@ -236,18 +240,53 @@ fn an_upload_that_is_cut_leaves_nothing() {
     );
     stream.write_all(head.as_bytes()).expect("sent");
     stream.write_all(&[b'x'; 50_000]).expect("sent");
-    let end = Instant::now() + Duration::from_secs(20);
-    while served.uploads() == 0 {
-        assert!(Instant::now() < end, "the upload did not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    served.wait_for_uploads(1);
     drop(stream);
-    while served.uploads() > 0 {
-        assert!(Instant::now() < end, "the upload stays");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    served.wait_for_uploads(0);
     let list = get(served.address, "/api/sources").json();
     assert_eq!(list["sources"].as_array().expect("a list").len(), 2);
+}
+
+#[test]
+fn uploads_that_are_being_received_are_so_many() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes { max_uploads: 8, ..Wishes::default() });
+    let head = format!(
+        "POST /api/upload HTTP/1.1\r\nHost: {}\r\nContent-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n",
+        served.address
+    );
+    let begin = || {
+        let mut stream = connect(served.address);
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream
+    };
+    let _held = [begin(), begin(), begin(), begin()];
+    served.wait_for_uploads(4);
+    let stream = [("Content-Type", "application/octet-stream")];
+    let fifth = request(served.address, "POST", "/api/upload", &stream, b"x");
+    assert_eq!(fifth.status, 429);
+    assert_eq!(
+        fifth.json()["error"],
+        "4 uploads are being received already; try again when one of them has ended"
+    );
+}
+
+#[test]
+fn a_disk_without_room_is_told() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes::default());
+    ready(&served, "1");
+    std::fs::remove_dir(served.file("uploads")).expect("an empty folder");
+    let stream = [("Content-Type", "application/octet-stream")];
+    let upload = request(served.address, "POST", "/api/upload", &stream, b"x");
+    let parameters = [("path", r"\Things(*)\*"), ("format", "blg")];
+    let export = get(served.address, &target("/api/sources/1/export", &parameters));
+    for (answer, what) in [(upload, "upload"), (export, "download")] {
+        assert_eq!(answer.status, 507, "{}", answer.text());
+        assert_eq!(answer.json()["error"], format!("the {what} cannot be stored on the server"));
+        check_quiet(&served, &answer);
+    }
+    check_alive(&served);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! This machine: values of now, the ring, raw data blocks.
 
+use tachograph_monitor::View;
+
 use crate::client::{get, request, target};
 use crate::made::{Machine, Served, Wishes};
+use crate::stream::Events;
 
 #[test]
 fn values_of_now() {
@@ -33,13 +36,10 @@ fn the_ring_answers_like_a_log() {
     let served = Served::start(&machine, Wishes::default());
     let parameters = [("path", r"\Things(*)\Things/sec"), ("path", r"\No\Such"), ("columns", "5")];
     let series = target("/api/sources/live/series", &parameters);
-    let chart = loop {
-        let chart = get(served.address, &series).json();
-        if chart["series"][2]["statistics"]["values"].as_u64() >= Some(20) {
-            break chart;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    };
+    let mut events = Events::open(served.address, &parameters[..1]);
+    (0..22).for_each(|_| drop(events.sample()));
+    let chart = get(served.address, &series).json();
+    assert!(chart["series"][2]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
     assert_eq!(chart["series"][2]["average"], serde_json::json!([2.0, 2.0, 2.0, 2.0, 2.0]));
     assert_eq!(chart["missing"][0]["path"], r"\No\Such");
     // A stretch of it.
@@ -91,4 +91,41 @@ fn nothing_is_collected_for_nobody() {
     // The logs that the server shows were collected before.
     let before = machine.collections.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(before, 101 + 3 + 11 + 11);
+}
+
+#[test]
+fn the_page_is_told_what_it_opens_with() {
+    let machine = Machine::new(3);
+    let plain = Served::start(&machine, Wishes::default());
+    assert!(get(plain.address, "/api/sources").json()["view"].is_null());
+    let text = r"
+        version = 1
+        points = 40
+        view = 'report'
+        [[counter]]
+        path = '\\MADE\Things(*)\Number'
+        scale = -2
+        colour = 3
+        except = ['\Things(p0)\Number']
+        [[counter]]
+        path = '\Things(p1)\Things/sec'
+        shown = false
+        highlighted = true";
+    let view = View::parse(text).expect("a view");
+    let served = Served::start(&machine, Wishes { view: Some(view), ..Wishes::default() });
+    let wanted = serde_json::json!({
+        "view": "report",
+        "points": 40,
+        "counters": [
+            {
+                "path": r"\Things(*)\Number", "colour": 3, "scale": -2, "is_shown": true, "is_highlighted": false,
+                "except": [r"\Things(p0)\Number"],
+            },
+            {
+                "path": r"\Things(p1)\Things/sec", "colour": null, "scale": null, "is_shown": false,
+                "is_highlighted": true, "except": [],
+            },
+        ],
+    });
+    assert_eq!(get(served.address, "/api/sources").json()["view"], wanted);
 }

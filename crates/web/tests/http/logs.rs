@@ -1,5 +1,8 @@
 //! Logs: opening, charts, statistics, downloads, uploads.
 
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
@@ -8,7 +11,7 @@ use tachograph_flow::sinks::{
 };
 use tachograph_flow::{Selection, WindowBounds};
 
-use crate::client::{get, request, target};
+use crate::client::{connect, get, request, target};
 use crate::made::{Machine, Served, Wishes};
 use crate::ready;
 
@@ -22,7 +25,7 @@ fn what_there_is() {
     assert_eq!(source["name"], "server.blg");
     assert_eq!(source["machines"], serde_json::json!(["MADE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
-    assert_eq!(source["is_formatted"], false);
+    assert_eq!((&source["is_formatted"], &source["is_closable"]), (&false.into(), &false.into()));
     let list = get(served.address, "/api/sources").json();
     let ids: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();
@@ -130,6 +133,7 @@ fn what_is_downloaded_can_be_uploaded() {
         assert_eq!(uploaded.status, 201, "{}", uploaded.text());
         let uploaded = uploaded.json();
         assert_eq!((&uploaded["name"], &uploaded["is_uploaded"]), (&"again.blg".into(), &true.into()));
+        assert_eq!(uploaded["is_closable"], true);
         let id = uploaded["id"].as_str().expect("an id");
         assert_eq!(ready(&served, id)["state"], "ready");
         if format == "blg" {
@@ -137,11 +141,11 @@ fn what_is_downloaded_can_be_uploaded() {
         } else {
             assert!(of(id).contains(r#""average_kind":"arithmetic""#));
         }
-        assert_eq!(served.uploads(), 1);
+        served.wait_for_uploads(1);
         let closed = request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
         assert_eq!(closed.status, 204);
         assert_eq!(get(served.address, &format!("/api/sources/{id}")).status, 404);
-        assert_eq!(served.uploads(), 0);
+        served.wait_for_uploads(0);
     }
     assert_eq!(request(served.address, "DELETE", "/api/sources/1", &[], b"").status, 403);
     assert_eq!(request(served.address, "DELETE", "/api/sources/live", &[], b"").status, 403);
@@ -160,5 +164,50 @@ fn logs_of_the_folders_are_opened_by_name() {
     let opened = open(r#"{"logs":["logs/a.blg","logs/deep/b.blg"]}"#);
     let source = ready(&served, opened.json()["id"].as_str().expect("an id"));
     assert_eq!((&source["samples"], &source["name"]), (&22.into(), &"logs/a.blg and 1 more".into()));
+    // Whoever looks later knows what may be closed.
+    let list = get(served.address, "/api/sources").json();
+    let closable: Vec<_> =
+        list["sources"].as_array().expect("a list").iter().map(|source| &source["is_closable"]).collect();
+    assert_eq!(closable, [false, false, true, true]);
     assert_eq!(request(served.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
+}
+
+/// A CSV of this many counters and samples, a second apart.
+fn wide_log(counters: usize, samples: usize) -> Vec<u8> {
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+    (0..counters).for_each(|number| text += &format!(r#","\\WEB1\Things(p{number})\Number""#));
+    text += "\r\n";
+    for sample in 0..samples {
+        text += &format!("\"03/05/2024 10:00:{sample:02}.000\"");
+        text += &",\"1\"".repeat(counters);
+        text += "\r\n";
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn a_log_of_very_many_counters_is_asked_for_in_parts() {
+    let machine = Machine::new(1);
+    let mut served = Served::start(&machine, Wishes { max_upload: 64 << 20, ..Wishes::default() });
+    let stream = [("Content-Type", "application/octet-stream")];
+    let uploaded = request(served.address, "POST", "/api/upload", &stream, &wide_log(60_000, 3));
+    assert_eq!(uploaded.status, 201, "{}", uploaded.text());
+    assert_eq!(ready(&served, "2")["state"], "ready");
+    for what in ["statistics?path=%5CThings(*)%5C*", "statistics", "series?path=%5CThings(*)%5C*"] {
+        let answer = get(served.address, &format!("/api/sources/2/{what}"));
+        assert_eq!(answer.status, 413, "{what}");
+        assert_eq!(
+            answer.json()["error"],
+            "the paths select more than 50000 counters at a time: choose fewer"
+        );
+    }
+    let some = get(served.address, "/api/sources/2/statistics?path=%5CThings(p1*)%5C*");
+    assert_eq!(some.json().as_array().expect("a list").len(), 11_111);
+    // The end does not wait for whoever reads it.
+    let mut stream = connect(served.address);
+    let text = format!("GET /api/sources/2/export HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    stream.write_all(text.as_bytes()).expect("sent");
+    let start = Instant::now();
+    served.stop();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }

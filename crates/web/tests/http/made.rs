@@ -1,13 +1,14 @@
 //! A made machine, a log of it, and a server that shows both.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
@@ -18,6 +19,7 @@ use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
 use tachograph_flow::sinks::LogSink;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_monitor::View;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_web::{LiveOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads};
@@ -32,6 +34,10 @@ const START: i64 = 133_000_000_000_000_000;
 pub(crate) struct Machine {
     /// How often its one provider was asked.
     pub(crate) collections: Arc<AtomicU64>,
+    /// How often its provider was told that nobody asks any more.
+    pub(crate) rests: Arc<AtomicU64>,
+    /// Whether the rate was wanted in the last collection.
+    pub(crate) is_rate_read: Arc<AtomicBool>,
     /// The names of its instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     registry: Arc<Registry>,
@@ -41,6 +47,8 @@ struct Things {
     info: Arc<CounterSetInfo>,
     names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
     collections: Arc<AtomicU64>,
+    rests: Arc<AtomicU64>,
+    is_rate_read: Arc<AtomicBool>,
 }
 
 impl Machine {
@@ -59,10 +67,16 @@ impl Machine {
         ];
         let key = |number: u32| Arc::new(InstanceKey::new(format!("p{number}"), number, number.into()));
         let names = Arc::new(Mutex::new((0..instances).map(key).collect()));
-        let things =
-            Things { info: Arc::new(info), names: Arc::clone(&names), collections: Arc::clone(&collections) };
+        let (rests, is_rate_read) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let things = Things {
+            info: Arc::new(info),
+            names: Arc::clone(&names),
+            collections: Arc::clone(&collections),
+            rests: Arc::clone(&rests),
+            is_rate_read: Arc::clone(&is_rate_read),
+        };
         registry.register(Box::new(things)).expect("a new set");
-        Self { collections, names, registry: Arc::new(registry) }
+        Self { collections, rests, is_rate_read, names, registry: Arc::new(registry) }
     }
 
     pub(crate) fn options(&self, interval: Duration) -> LiveOptions {
@@ -102,6 +116,7 @@ impl Provider for Things {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.collections.fetch_add(1, Ordering::SeqCst);
+        self.is_rate_read.store(rows.wants(RATE), Ordering::SeqCst);
         let seconds = (rows.at().ticks / FREQUENCY).unsigned_abs();
         for key in self.names.lock().expect("no panic").iter() {
             if rows.wants_instance(key.full_name(), key.id()) {
@@ -111,6 +126,10 @@ impl Provider for Things {
             }
         }
         Ok(())
+    }
+
+    fn rest(&mut self) {
+        self.rests.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -130,6 +149,7 @@ pub(crate) struct Wishes {
     pub(crate) max_upload: u64,
     pub(crate) max_uploads: usize,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) view: Option<View>,
 }
 
 impl Default for Wishes {
@@ -141,6 +161,7 @@ impl Default for Wishes {
             max_upload: 4 << 20,
             max_uploads: 4,
             tls: None,
+            view: None,
         }
     }
 }
@@ -173,6 +194,8 @@ impl Served {
                 ..Uploads::default()
             },
             log: None,
+            notices: None,
+            view: wishes.view,
         })
         .expect("a server");
         let (address, stopper) = (server.address(), server.stopper());
@@ -192,9 +215,23 @@ impl Served {
         }
     }
 
-    /// What is in the folder for uploads.
-    pub(crate) fn uploads(&self) -> usize {
-        std::fs::read_dir(self.file("uploads")).expect("a folder").count()
+    /// Waits until there are so many files of uploads, and of downloads that are being written. They have no names: this
+    /// process has them open.
+    pub(crate) fn wait_for_uploads(&self, wanted: usize) {
+        let folder = self.file("uploads");
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "a file that has a name");
+            let open = std::fs::read_dir("/proc/self/fd").expect("procfs").flatten();
+            let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+            // Whoever reads a file opens it again.
+            let files: HashSet<_> = open.filter(|path| path.starts_with(&folder)).collect();
+            if files.len() == wanted {
+                return;
+            }
+            assert!(Instant::now() < end, "{files:?} are there, and not {wanted}");
+            std::thread::yield_now();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
@@ -35,10 +35,12 @@ fn read(interval: Duration, events: usize) {
     let times: Arc<Mutex<Vec<Vec<f64>>>> = Arc::default();
     let is_over = Arc::new(AtomicBool::new(false));
     let taken = Arc::new(AtomicU64::new(0));
+    let (told, a_quarter) = mpsc::channel();
     let readers: Vec<_> = (0..READERS)
         .map(|_| {
             let (start, times, taken, is_over) =
                 (Arc::clone(&start), Arc::clone(&times), Arc::clone(&taken), Arc::clone(&is_over));
+            let told = told.clone();
             std::thread::Builder::new()
                 .stack_size(256 << 10)
                 .spawn(move || {
@@ -48,7 +50,9 @@ fn read(interval: Duration, events: usize) {
                     let mut mine = Vec::with_capacity(events);
                     while mine.len() < events && !is_over.load(Ordering::Relaxed) {
                         mine.push(reader.time());
-                        taken.fetch_add(1, Ordering::Relaxed);
+                        if taken.fetch_add(1, Ordering::Relaxed) + 1 == (READERS * events / 4) as u64 {
+                            told.send(()).expect("somebody waits");
+                        }
                     }
                     times.lock().expect("no panic").push(mine);
                 })
@@ -58,9 +62,7 @@ fn read(interval: Duration, events: usize) {
     start.wait();
     let (collections, began) = (machine.collections.load(Ordering::SeqCst), Instant::now());
     // After a while of it memory is what it stays.
-    while taken.load(Ordering::Relaxed) < (READERS * events / 4) as u64 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    a_quarter.recv().expect("the readers read");
     let before = resident();
     readers.into_iter().for_each(|reader| reader.join().expect("every reader got all"));
     let (after, elapsed) = (resident(), began.elapsed());

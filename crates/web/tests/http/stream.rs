@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::client::{connect, target};
+use crate::client::{connect, get, target};
 use crate::made::{Machine, Served, Wishes};
 
 /// A reader of a stream.
@@ -102,6 +103,50 @@ fn others_that_come_and_go_disturb_nobody() {
     for _ in 0..20 {
         assert_eq!(events.sample()["values"], serde_json::json!([1.0]));
     }
+}
+
+#[test]
+fn what_nobody_reads_any_more_is_let_go() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let rests = || machine.rests.load(Ordering::SeqCst);
+    let before = rests();
+    let mut readers: Vec<_> =
+        (0..5).map(|_| Events::open(served.address, &[("path", r"\Things(*)\*")])).collect();
+    readers.iter_mut().for_each(|reader| drop(reader.sample()));
+    assert_eq!(rests(), before);
+    drop(readers);
+    let end = Instant::now() + Duration::from_secs(20);
+    while rests() == before {
+        assert!(Instant::now() < end, "the provider does not rest");
+        std::thread::yield_now();
+    }
+    // It can be asked again.
+    Events::open(served.address, &[("path", r"\Things(*)\*")]).sample();
+}
+
+#[test]
+fn kept_samples_lose_what_nobody_reads_any_more() {
+    let machine = Machine::new(3);
+    let interval = Duration::from_millis(100);
+    let served = Served::start(&machine, Wishes { interval, ..Wishes::default() });
+    let mut stays = Events::open(served.address, &[("path", r"\Things(p0)\Number")]);
+    let rates = [("path", r"\Things(*)\Things/sec")];
+    let mut goes = Events::open(served.address, &rates);
+    (0..22).for_each(|_| drop(goes.sample()));
+    drop(goes);
+    let end = Instant::now() + Duration::from_secs(20);
+    while machine.is_rate_read.load(Ordering::SeqCst) {
+        assert!(Instant::now() < end, "what nobody reads is collected");
+        stays.sample();
+    }
+    let chart = get(served.address, &target("/api/sources/live/series", &rates)).json();
+    let values = chart["series"][2]["statistics"]["values"].as_u64();
+    assert!(values.unwrap_or_default() < 10, "{chart}");
+    // The others were not disturbed.
+    let numbers = [("path", r"\Things(p0)\Number")];
+    let chart = get(served.address, &target("/api/sources/live/series", &numbers)).json();
+    assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
 }
 
 #[test]

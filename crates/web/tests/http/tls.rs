@@ -73,6 +73,8 @@ fn others_are_let_in_only_with_a_token_or_tls() {
         logs: Vec::new(),
         uploads: Uploads::default(),
         log: None,
+        notices: None,
+        view: None,
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let refused = Server::bind(options(address)).err().expect("refused");

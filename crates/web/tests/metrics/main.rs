@@ -183,7 +183,37 @@ fn what_cannot_be_read_is_absent_and_counted() {
     assert!(!text.contains("tacho_shop"), "{text}");
     shop.fail(false);
     let found = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
-    assert!(!found.contains_key("tacho_read_errors{set=\"Shop\"}"));
+    assert_eq!(found["tacho_read_errors{set=\"Shop\"}"], 0.0);
+}
+
+#[test]
+fn paths_without_a_match_are_counted() {
+    let (registry, shop) = registry();
+    let mut exporter = exporter(&registry);
+    let mut count = |paths: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
+        let text = exporter.scrape(&registry, Exposition::PrometheusText, &paths).to_owned();
+        if let Some(said) = promtool(&text) {
+            assert_eq!(said, "");
+        }
+        samples(&text)["tacho_paths_without_match"]
+    };
+    // Nothing is requested, so nothing is missed.
+    assert_eq!(count(&[]), 0.0);
+    let paths = [
+        r"\Shop(web)\*",
+        r"\Shop(we*)\Baskets",
+        r"\Shop(other)\Baskets",
+        r"\Shop(*)\Nothing",
+        r"\Office(*)\*",
+    ];
+    assert_eq!(count(&paths), 3.0);
+    // An instance comes, another goes.
+    shop.name("other");
+    assert_eq!(count(&paths), 4.0);
+    // What cannot be read may be there.
+    shop.fail(true);
+    assert_eq!(count(&paths), 2.0);
 }
 
 #[test]

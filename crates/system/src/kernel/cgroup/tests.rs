@@ -331,6 +331,24 @@ fn this_machine() {
 }
 
 #[test]
+fn who_rests_keeps_nothing_open_and_goes_on() {
+    let machine = machine();
+    let mut provider = of(&machine);
+    let before = collect(&mut provider, at(10));
+    let room = provider.walk.room();
+    assert!(provider.root.open_files() > 0);
+    provider.rest();
+    assert_eq!(provider.root.open_files(), 0);
+    assert_eq!(provider.walk.room(), 1000, "all room is given back");
+    let after = collect(&mut provider, at(10));
+    assert_eq!(names(&after), names(&before));
+    for row in 0..names(&after).len() {
+        assert_eq!(after.values(row), before.values(row));
+    }
+    assert_eq!(provider.walk.room(), room);
+}
+
+#[test]
 fn when_files_run_out_they_are_given_back() {
     let machine = machine();
     let mut provider = of(&machine);

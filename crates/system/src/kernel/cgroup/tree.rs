@@ -123,6 +123,12 @@ impl Group {
         self.below.iter_mut().for_each(Self::close_files);
     }
 
+    /// Closes the folders that are kept open, those of the groups below too.
+    fn close_folders(&mut self) {
+        self.folder = None;
+        self.below.iter_mut().for_each(Self::close_folders);
+    }
+
     #[cfg(test)]
     pub(super) fn open_files(&self) -> usize {
         let folders = usize::from(self.folder.is_some());
@@ -151,6 +157,11 @@ impl Walk {
             entries: vec![MaybeUninit::uninit(); 16 << 10],
             reasons: Reasons::default(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn room(&self) -> isize {
+        self.budget
     }
 
     #[cfg(test)]
@@ -186,6 +197,14 @@ impl Walk {
             self.budget = 0;
             root.close_files();
         }
+    }
+
+    /// Closes all that is kept open for the next walk.
+    pub(super) fn rest(&mut self, root: &mut Group) {
+        let (_, files) = root.holdings();
+        root.close_files();
+        root.close_folders();
+        self.budget += files as isize;
     }
 
     fn visit(&mut self, group: &mut Group, parent: BorrowedFd<'_>, depth: u32, rows: &mut Rows) {

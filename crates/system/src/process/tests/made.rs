@@ -94,6 +94,27 @@ fn only_what_is_wanted_is_opened() {
 }
 
 #[test]
+fn who_rests_keeps_nothing_open_and_goes_on() {
+    let machine = machine();
+    add(&machine, 12, "bash", 100, 500);
+    let room = Descriptors::only(100);
+    let mut sets = with_descriptors(&machine.roots, &room);
+    for set in &mut sets[..2] {
+        let every: Vec<u32> = set.info().counters.iter().map(|counter| counter.id).collect();
+        let before = ask(&mut **set, 1, &every, "*");
+        assert!(room.kept() > 0, "{}", set.info().name);
+        set.rest();
+        assert_eq!(room.kept(), 0, "{}", set.info().name);
+        let after = ask(&mut **set, 1, &every, "*");
+        assert_eq!(names(&after), names(&before));
+        for row in 0..names(&after).len() {
+            assert_eq!(after.values(row), before.values(row), "what was counted stays");
+        }
+        set.rest();
+    }
+}
+
+#[test]
 fn names_of_any_kind() {
     let machine = machine();
     let long = "a-kernel-thread/u257:15-events_power_efficient_and_more_up_to_6";

@@ -50,6 +50,29 @@ fn every_formula_has_its_numbers() {
 }
 
 #[test]
+fn help_says_what_is_counted_before_what_windows_shows() {
+    let about = |name: &str, kind: CounterType| -> Vec<String> {
+        let counter = CounterInfo::new(1, name, kind);
+        metrics_of("Shop", &counter).into_iter().map(|metric| metric.about).collect()
+    };
+    assert_eq!(about("Baskets", CounterType::LARGE_RAWCOUNT), [""]);
+    assert_eq!(about("Bytes Sent/sec", CounterType::BULK_COUNT), ["Bytes Sent, counted up; the rate is "]);
+    assert_eq!(about("Sales per Second", CounterType::BULK_COUNT), ["Sales, counted up; the rate is "]);
+    assert_eq!(about("/sec", CounterType::BULK_COUNT), ["/sec, counted up; the rate is "]);
+    assert_eq!(about("% Busy Time", CounterType::TIMER_100NS), [TIME]);
+    assert_eq!(about("Avg. sec/Request", CounterType::AVERAGE_TIMER), [SUM, NUMBER]);
+    // All that only grows says so: none begins with the name that Windows shows.
+    for kind in CounterType::all() {
+        let counter = CounterInfo::new(1, "Name/sec", kind);
+        let metrics = metrics_of("Shop", &counter);
+        assert!(
+            metrics.iter().all(|metric| metric.kind == Kind::Gauge || !metric.about.is_empty()),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
 fn what_has_no_number_is_not_exported() {
     assert!(metrics("Text", "", CounterType::TEXT).is_empty());
 }
