@@ -29,10 +29,12 @@ struct Batch {
     end: Option<Result<(), FlowError>>,
 }
 
-/// Values that a batch should hold, so that handing it over costs little against reading it.
+/// Values that a batch should hold, so that handing it over costs little against reading it; all batches together are to
+/// stay in a processor's cache.
 const BATCH_VALUES: usize = 4_096;
 const MAX_BATCH_SAMPLES: usize = 1024;
-const BATCHES: usize = 3;
+/// So many that neither side waits for the other each time, or they would end up taking turns on one processor.
+const BATCHES: usize = 8;
 
 impl<S: Source + 'static> Readahead<S> {
     /// Starts the thread.

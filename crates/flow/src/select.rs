@@ -49,6 +49,16 @@ impl<S: Source> Select<S> {
     pub(crate) fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
+
+    /// Whether a sample is passed on as it is, as the choices made so far say.
+    fn takes_all_of(&self, sample: &Sample) -> bool {
+        self.choices.len() == sample.groups.len()
+            && self.choices.iter().zip(&sample.groups).all(|(choice, group)| {
+                choice.is_whole
+                    && Arc::ptr_eq(&choice.set, &group.set)
+                    && Arc::ptr_eq(&choice.instances, &group.instances)
+            })
+    }
 }
 
 impl<S: Source> Source for Select<S> {
@@ -56,9 +66,13 @@ impl<S: Source> Source for Select<S> {
         if self.selection.is_everything() {
             return self.source.next(sample);
         }
-        if !self.source.next(&mut self.whole)? {
+        if !self.source.next(sample)? {
             return Ok(false);
         }
+        if self.takes_all_of(sample) {
+            return Ok(true);
+        }
+        std::mem::swap(sample, &mut self.whole);
         sample.take_head(&self.whole);
         self.choices.truncate(self.whole.groups.len());
         let mut count = 0;
