@@ -17,13 +17,14 @@ pub type CacheLine = [AtomicU64; 8];
 /// | --- | --- |
 /// | 0 | `sum << COUNT_BITS | count`, with the carries of the count into the sum |
 /// | 1 | the count, all of it; added to after word 0 |
-/// | 2 | how often the sum in word 0 passed a multiple of half its range; added to after word 0 |
+/// | 2 | how often the sum in word 0 passed a multiple of a 256th of its range (2^40); added to after word 0 |
 /// | 3 | the part of single additions that is above half the range of the sum in word 0, in units of that |
 /// | 4 | the part of single additions whose count is 256 or more, in units of 256 |
 ///
 /// Bounds: less than `1 << COUNT_BITS` may be under way or added between two loads of a reader, which asks word 1 again,
 /// and tries anew where it was slower than a quarter of that; threads that are stopped between their two steps take 1
-/// each, or up to 255 where they add many at once. An addition of half the range of the sum or more (2^47: a time of 39
+/// each, or up to 255 where they add many at once. In the same way up to 191 units of word 2, 58 hours of a timer, may be
+/// under way, and the reader asks it again as well. An addition of half the range of the sum or more (2^47: a time of 39
 /// hours, 140 terabytes), or of 256 things at once or more, may be seen in two steps.
 ///
 /// `COUNT` and `SUM` are the widths of the two fields in bits; other widths than 16 and 48 are for the model checker.
@@ -48,6 +49,10 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     const SHIFT: u32 = 64 - COUNT - SUM;
     /// Half the range of the sum in the short word, as a number of bits.
     const HALF: u32 = SUM - 1;
+    /// So many of the sum's highest bits in the short word say how far word 2 is behind.
+    const HIGHEST: u32 = if SUM < 16 { 3 } else { 8 };
+    /// Width of the rest of the sum.
+    const LOW: u32 = SUM - Self::HIGHEST;
     /// Counts of this many bits and more are not for the short word: few threads that are stopped on their way could
     /// take the reader's room for what is late.
     const MANY: u32 = COUNT / 2;
@@ -95,8 +100,9 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     fn add_some(&self, value: u64, count: u64) {
         let added = (value << COUNT | count) << Self::SHIFT;
         let before = self.words[0].fetch_add(added, Ordering::Release);
-        // Of the sum with 65 bits, how often bit 63 changed.
-        let passed = ((u128::from(before) + u128::from(added)) >> 63) as u64 - (before >> 63);
+        // Of the word with 65 bits.
+        let highest = |word: u128| (word >> (64 - Self::HIGHEST)) as u64;
+        let passed = highest(u128::from(before) + u128::from(added)) - highest(u128::from(before));
         if passed != 0 {
             self.words[2].fetch_add(passed, Ordering::Release);
         }
@@ -126,15 +132,19 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
         let many = self.words[4].load(Ordering::Acquire);
         let short = self.words[0].load(Ordering::Acquire) >> Self::SHIFT;
         let count_after = self.words[1].load(Ordering::Acquire);
-        if count_after.wrapping_sub(count) > quarter {
+        let passed_after = self.words[2].load(Ordering::Acquire);
+        // A reader that was stopped in between would take what came meanwhile for what is late.
+        let is_slow = count_after.wrapping_sub(count) > quarter
+            || passed_after.wrapping_sub(passed) > 1 << (Self::HIGHEST - 2);
+        if is_slow {
             return None;
         }
         let behind = short.wrapping_sub(count) & ((1 << COUNT) - 1);
         let count = count.wrapping_add(behind);
         let field = short >> COUNT;
-        let passed = passed.wrapping_add((field >> Self::HALF).wrapping_sub(passed) & 1);
-        let low = field & ((1 << Self::HALF) - 1);
-        let carried = (passed << Self::HALF).wrapping_add(low);
+        let late = (field >> Self::LOW).wrapping_sub(passed) & ((1 << Self::HIGHEST) - 1);
+        let low = field & ((1 << Self::LOW) - 1);
+        let carried = (passed.wrapping_add(late) << Self::LOW).wrapping_add(low);
         // Each time that the count passed its end, one was carried into the sum.
         let sum = carried.wrapping_sub(count >> COUNT).wrapping_add(above << Self::HALF);
         Some(Sum { sum, count: count.wrapping_add(many << Self::MANY) })
@@ -172,6 +182,22 @@ mod tests {
             sum += value;
             count += 1;
             assert_eq!(pair.read(), Some(Sum { sum, count }), "after {step} steps");
+        }
+    }
+
+    /// Writers that are stopped after their first step have changed word 0 and nothing else.
+    #[test]
+    fn writers_that_are_stopped_are_counted() {
+        let line = line();
+        let pair = Pair::<16, 48>::new(&line);
+        let mut sum = (1 << 47) - 1;
+        pair.add(sum);
+        for stopped in 1..=3 {
+            // Three of them pass the middle of the range and its end.
+            let value = 60_u64 << 40;
+            line[0].fetch_add(value << 16 | 1, Ordering::Relaxed);
+            sum += value;
+            assert_eq!(pair.read(), Some(Sum { sum, count: 1 + stopped }));
         }
     }
 

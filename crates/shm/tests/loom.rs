@@ -71,6 +71,20 @@ fn a_reader_never_goes_back() {
     });
 }
 
+/// While the reader is stopped between two of its steps, additions pass the range of the sum more than once.
+#[test]
+fn a_reader_that_is_stopped_is_not_taken_in() {
+    every_order_of_three(|| {
+        let words = words();
+        Narrow::new(&words[..]).add(7);
+        let writer = writer(&words, &[7, 7]);
+        if let Some(read) = Narrow::new(&words[..]).read() {
+            assert_eq!(read.sum, 7 * read.count, "{read:?}");
+        }
+        writer.join().expect("the writer");
+    });
+}
+
 #[test]
 fn nothing_is_lost_over_the_ends() {
     loom::model(|| {
