@@ -76,7 +76,7 @@ pub struct LiveSource {
     /// The paths as they were given.
     paths: Vec<PathPattern>,
     lookout: Option<Lookout>,
-    /// The paths as they were given, with the groups that they select.
+    /// The paths as they mean on this machine, with the groups that they select.
     asked: Vec<(String, Vec<usize>)>,
     left_out: Vec<String>,
     options: LiveOptions,

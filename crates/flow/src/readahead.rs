@@ -19,6 +19,8 @@ pub struct Readahead<S = Box<dyn Source>> {
     given: usize,
     outcome: Option<FlowError>,
     ended: bool,
+    /// Whether no batch came yet: the first one tells how long samples are.
+    is_first: bool,
     thread: Option<JoinHandle<S>>,
 }
 
@@ -35,6 +37,8 @@ const BATCH_VALUES: usize = 4_096;
 const MAX_BATCH_SAMPLES: usize = 1024;
 /// So many that neither side waits for the other each time, or they would end up taking turns on one processor.
 const BATCHES: usize = 8;
+/// Of samples that are longer than a batch should be, only so many, since memory is what they cost.
+const LONG_BATCHES: usize = 3;
 
 impl<S: Source + 'static> Readahead<S> {
     /// Starts the thread.
@@ -45,7 +49,7 @@ impl<S: Source + 'static> Readahead<S> {
     pub fn new(mut source: S) -> Result<Self, FlowError> {
         let (full_in, full) = sync_channel::<Batch>(BATCHES);
         let (empty, empty_out) = sync_channel::<Vec<Sample>>(BATCHES);
-        for _ in 0..BATCHES {
+        for _ in 0..LONG_BATCHES {
             // The channel has room for all of them, and its other end is right here.
             let _ = empty.send(Vec::new());
         }
@@ -71,6 +75,7 @@ impl<S: Source + 'static> Readahead<S> {
             given: 0,
             outcome: None,
             ended: false,
+            is_first: true,
             thread: Some(thread),
         })
     }
@@ -80,6 +85,12 @@ impl<S: Source + 'static> Readahead<S> {
         let Self { full, empty, thread, .. } = self;
         drop((full, empty));
         thread?.join().ok()
+    }
+}
+
+impl Batch {
+    fn values(&self) -> usize {
+        self.samples[..self.filled].iter().map(Sample::len).sum()
     }
 }
 
@@ -123,6 +134,11 @@ impl<S: Source + 'static> Source for Readahead<S> {
                 }
                 return Ok(false);
             };
+            if std::mem::take(&mut self.is_first) && batch.values() <= 2 * BATCH_VALUES {
+                for _ in LONG_BATCHES..BATCHES {
+                    let _ = self.empty.try_send(Vec::new());
+                }
+            }
             self.batch = batch.samples;
             self.filled = batch.filled;
             self.given = 0;

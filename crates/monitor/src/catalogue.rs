@@ -71,6 +71,15 @@ pub(crate) fn count_in<'a>(
 ) -> usize {
     let machine = set.machine.as_deref().unwrap_or_default();
     let present: Vec<_> = present.iter().copied().filter(|path| path.matches_machine(machine)).collect();
+    if let ([only], []) = (wanted, &present[..]) {
+        let counters = set.counters.iter().filter(|entry| only.matches_counter(&entry.counter.name)).count();
+        let rows = match set.has_instances {
+            _ if counters == 0 => 0,
+            true => instances.filter(|instance| only.matches_instance(Some(instance))).count(),
+            false => usize::from(only.matches_instance(None)),
+        };
+        return counters.saturating_mul(rows);
+    }
     let of_instance = |instance: Option<&str>| {
         let takes = |path: &&PathPattern| path.matches_instance(instance);
         let wanted: Vec<_> = wanted.iter().copied().filter(takes).collect();

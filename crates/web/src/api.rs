@@ -2,6 +2,7 @@
 
 mod charts;
 mod live;
+mod metrics;
 mod page;
 mod sources;
 mod view;
@@ -39,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) live: Work,
     /// The thread for scrapes, one after another.
     pub(crate) scrapes: Work,
-    pub(crate) exporters: live::Exporters,
+    pub(crate) exporters: metrics::Exporters,
     /// What the page opens with.
     pub(crate) view: Option<View>,
     pub(crate) metrics: MetricsOptions,
@@ -53,7 +54,8 @@ impl Shared {
         let sources = Sources::new(&logs, uploads, notices, Work::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?);
         let hub = Arc::new(Hub::start(live)?);
-        let (live, scrapes, exporters) = (Work::new(LIVE_THREADS), Work::new(1), live::Exporters::default());
+        let (live, scrapes, exporters) =
+            (Work::new(LIVE_THREADS), Work::new(1), metrics::Exporters::default());
         Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, view, metrics, log }))
     }
 
@@ -69,7 +71,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     vec![
         ("/", get(page::index)),
         ("/assets/{*name}", get(page::asset)),
-        ("/metrics", get(live::metrics)),
+        ("/metrics", get(metrics::metrics)),
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
         ("/api/sources", get(sources::list).post(sources::open)),

@@ -18,7 +18,7 @@ const MAX_SERIES: usize = 50_000;
 pub(crate) fn check_series(series: usize) -> Result<(), Refusal> {
     match series > MAX_SERIES {
         true => Err(Refusal::too_large(format!(
-            "the paths select more than {MAX_SERIES} counters at a time: choose fewer"
+            "more than {MAX_SERIES} counters at a time: choose fewer, by path"
         ))),
         false => Ok(()),
     }

@@ -130,6 +130,7 @@ impl Server {
                 accepted = listener.accept() => accepted,
                 _ = idle_check.tick() => {
                     self.web.sources.close_idle();
+                    self.web.exporters.forget_idle();
                     continue;
                 }
                 Some(_) = connections.join_next() => continue,

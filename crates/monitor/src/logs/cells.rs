@@ -11,8 +11,9 @@ pub(super) const CELL_BYTES: usize = size_of::<Cell>();
 /// A counter of an instance: its statistics in the buckets in which it has any, in order.
 pub(super) struct IndexedSeries {
     pub(super) id: SeriesId,
-    /// Made of its first state.
+    /// Made of the first state that it packs: one before may hold no value yet.
     packing: Option<Packing>,
+    has_packed: bool,
     cells: Vec<Cell>,
     /// How many bytes the states take that are not packed.
     whole_bytes: usize,
@@ -55,17 +56,21 @@ impl Kept<'_> {
 
 impl IndexedSeries {
     pub(super) fn new(id: SeriesId) -> Self {
-        Self { id, packing: None, cells: Vec::new(), whole_bytes: 0 }
+        Self { id, packing: None, has_packed: false, cells: Vec::new(), whole_bytes: 0 }
     }
 
     /// Adds a state to a bucket, the last one so far or a later one; gives how many bytes more are kept now.
     pub(super) fn add(&mut self, bucket: u32, state: Statistics) -> usize {
         let before = self.bytes();
-        let packing = self.packing.get_or_insert_with(|| Packing::of(&state));
+        let packing = match &mut self.packing {
+            Some(packing) if self.has_packed => packing,
+            other => other.insert(Packing::of(&state)),
+        };
         match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
             Some(cell) => cell.merge(packing, Kept::Whole(&state), &mut self.whole_bytes),
             None => {
                 let state = State::of(state, packing, &mut self.whole_bytes);
+                self.has_packed |= matches!(state, State::Packed(_));
                 self.cells.push(Cell { bucket, state });
             }
         }
@@ -160,7 +165,39 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::CELL_BYTES;
+    use tachograph_counters::civil::{FileTime, Moment};
+    use tachograph_counters::{Calculator, CounterType, Intervals, Pairing, RawValue, Series, Statistics};
+
+    use super::{CELL_BYTES, IndexedSeries};
+    use crate::series::SeriesId;
+
+    /// The first bucket of a log may be one sample, which only opens the first interval of a rate.
+    #[test]
+    fn all_but_the_opening_is_packed() {
+        for kind in [CounterType::BULK_COUNT, CounterType::AVERAGE_TIMER, CounterType::LARGE_RAWCOUNT] {
+            let calculator = Calculator::new(kind, 1000);
+            let empty = Statistics::new(calculator.formula(), Intervals::All, None).without_quantiles();
+            let (mut series, mut indexed) = (Series::new(empty), IndexedSeries::new(SeriesId(0)));
+            let mut whole = None;
+            for bucket in 0..8_i64 {
+                let at = Moment { utc: FileTime(bucket * 10_000), bias_minutes: 0 };
+                let raw = RawValue::new(bucket * bucket, bucket * 1000);
+                series.add(&calculator, &raw, at, Pairing::Continues);
+                let state = series.cut();
+                match &mut whole {
+                    Some(whole) => crate::reduced::merge(whole, &state),
+                    None => whole = Some(state.clone()),
+                }
+                indexed.add(bucket as u32, state);
+            }
+            let opening = size_of::<Statistics>();
+            assert!(indexed.bytes() <= 8 * CELL_BYTES + opening, "{kind}: {} bytes", indexed.bytes());
+            (0..3).for_each(|_| indexed.fold());
+            assert!(indexed.bytes() <= CELL_BYTES + opening, "{kind}");
+            let kept = indexed.from(0).and_then(|mut cells| cells.of(0)).expect("one cell");
+            assert_eq!(Some(kept.to_state().summary()), whole.map(|whole| whole.summary()), "{kind}");
+        }
+    }
 
     /// Room for as many more as it is less: a chart of a long log is as quick as its buckets are short.
     #[test]

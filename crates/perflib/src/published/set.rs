@@ -171,4 +171,9 @@ impl Provider for PublishedSet {
         }
         outcome
     }
+
+    /// Processes that have ended are let go: nobody else looks after a set that is not asked for.
+    fn rest(&mut self) {
+        self.bury_dead();
+    }
 }

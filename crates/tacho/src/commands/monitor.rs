@@ -1,7 +1,6 @@
 //! `tacho monitor`: counters on the terminal.
 
 use std::io::{self, IsTerminal as _};
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -106,7 +105,6 @@ fn logs(
     theme: Theme,
 ) -> Result<ExitCode, Failure> {
     refuse_sets(&files)?;
-    refuse_pipes(&files)?;
     // What cannot be opened is told before the screen opens.
     drop(LogQuery::new(files.clone()).samples()?);
     view.begin = bounds.begin.or(view.begin);
@@ -129,18 +127,6 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
     let registry = live::this_machine()?;
     match missing.find_map(|name| Some((name, registry.find(name)?))) {
         Some((name, set)) => Err(Failure::usage(live::is_a_set(name, set))),
-        None => Ok(()),
-    }
-}
-
-/// Refuses pipes, which are not even opened: that would wait for somebody who writes.
-fn refuse_pipes(files: &[PathBuf]) -> Result<(), Failure> {
-    let is_pipe = |file: &&PathBuf| std::fs::metadata(file).is_ok_and(|found| found.file_type().is_fifo());
-    match files.iter().find(is_pipe) {
-        Some(file) => Err(Failure::work(format!(
-            "{}: a log cannot be read from a pipe, since it is read more than once: save it to a file",
-            file.display()
-        ))),
         None => Ok(()),
     }
 }

@@ -1,14 +1,12 @@
-//! Values of now: queries, streams, raw data blocks, `/metrics`.
+//! Values of now: queries, streams, raw data blocks.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::{Extensions, HeaderMap, header};
+use axum::http::Extensions;
 use axum::response::Response;
 use serde::Serialize;
-use tachograph_counters::path::PathPattern;
 use tachograph_flow::sinks::LiveValues;
 use tachograph_perflib::Query;
 
@@ -17,14 +15,11 @@ use crate::answer::{Refusal, json, typed};
 use crate::connection::Overrun;
 use crate::download::EventBody;
 use crate::hub::Layout;
-use crate::metrics::{Exporter, Exposition};
 use crate::parameters::Parameters;
 use crate::series::{SeriesName, unix_seconds};
 
 /// Most collections that make one event of a stream.
 const MAX_EVERY: usize = 1000;
-/// Most different selections that scrapes are remembered of.
-const MAX_EXPORTERS: usize = 8;
 
 #[derive(Serialize)]
 struct Values<'a> {
@@ -104,38 +99,4 @@ pub(super) async fn block(State(web): State<Web>, RawQuery(query): RawQuery) -> 
         Ok(answer) => answer,
         Err(_) => Err(Refusal::busy("this machine's counters are not collected in time; try again")),
     }
-}
-
-/// What each selection of counters was exported by, the one that was asked for last at the end: numbers of instances and
-/// counters of 32 bits go on from scrape to scrape.
-pub(crate) type Exporters = Mutex<Vec<(Vec<PathPattern>, Exporter)>>;
-
-pub(super) async fn metrics(
-    State(web): State<Web>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let paths = Parameters::parse(query.as_deref(), &["path"])?.paths()?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let format = Exposition::from_accept(accepted);
-    let shared = web.clone();
-    web.scrapes
-        .run(move |_| {
-            let registry = shared.hub.registry();
-            let paths = shared.hub.paths_here(&paths);
-            let mut exporters = shared.exporters.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = exporters.iter().position(|(known, _)| *known == paths);
-            let mut exporter = match known {
-                Some(place) => exporters.remove(place).1,
-                None => Exporter::new(&registry, shared.metrics.clone())
-                    .map_err(|code| Refusal::conflict(code.to_string()))?,
-            };
-            let text = exporter.scrape(&registry, format, &paths).to_owned();
-            exporters.push((paths, exporter));
-            if exporters.len() > MAX_EXPORTERS {
-                exporters.remove(0);
-            }
-            Ok(typed(format.content_type(), text))
-        })
-        .await
 }

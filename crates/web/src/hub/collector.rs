@@ -13,6 +13,7 @@ use tachograph_flow::{Selection, Source as _};
 use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
 use tachograph_perflib::Registry;
 
+use super::layout::is_column_of;
 use super::streams::{Averages, Collected, Streams};
 use super::{Live, PathState, Progress, RingSource, Shared};
 use crate::series::unix_seconds;
@@ -61,7 +62,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
             }
             match &mut collector {
                 Some(collector) if collector.paths == paths => {}
-                Some(collector) => collector.set_paths(shared, paths),
+                Some(collector) => collector.take_wants(shared, paths),
                 None => collector = Collector::open(shared, paths),
             }
             shared.say(applied, collector.as_ref().map_or(0, |collector| collector.count));
@@ -141,22 +142,35 @@ impl Collector {
         self.paths = paths;
         let selection = self.source.set_paths(&self.paths);
         self.note(shared, &selection);
-        self.forget_unwanted(shared);
+    }
+
+    /// Collects what is asked for now, and lets go of the rest.
+    fn take_wants(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
+        let descriptions =
+            |source: &LiveSource| source.descriptions().map(Arc::as_ptr).collect::<HashSet<_>>();
+        let before = descriptions(&self.source);
+        self.set_paths(shared, paths);
+        if !before.is_subset(&descriptions(&self.source)) {
+            self.forget_unwanted(shared);
+        }
     }
 
     /// Takes out of the kept samples what nobody asks for any more: many values of few moments would stay for as long as the
     /// ring lasts.
     fn forget_unwanted(&mut self, shared: &Shared) {
-        let wanted: HashSet<_> = self.source.descriptions().map(Arc::as_ptr).collect();
-        let is_wanted = |group: &Group| wanted.contains(&Arc::as_ptr(&group.set));
+        // By the paths: a set that has gone from the machine is on charts still.
+        let is_asked = |set: &CounterSet| self.paths.iter().any(|path| is_column_of(path, set));
+        let mut asked = HashMap::new();
+        let mut is_wanted =
+            |group: &Group| *asked.entry(Arc::as_ptr(&group.set)).or_insert_with(|| is_asked(&group.set));
         let mut state = shared.lock();
         for kept in &mut state.live.samples {
-            if kept.groups.iter().all(is_wanted) {
+            if kept.groups.iter().all(&mut is_wanted) {
                 continue;
             }
             // Whoever looks at it just now keeps it as it was.
             match Arc::get_mut(kept) {
-                Some(sample) => sample.groups.retain(is_wanted),
+                Some(sample) => sample.groups.retain(&mut is_wanted),
                 None => {
                     let mut sample = Sample::default();
                     sample.take_head(kept);
@@ -164,8 +178,9 @@ impl Collector {
                     *kept = Arc::new(sample);
                 }
             }
-            self.spare = None;
         }
+        // It has room for what is let go.
+        self.spare = None;
     }
 
     /// Takes note of what became of each path.

@@ -22,6 +22,11 @@ pub(super) fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
             .is_none_or(|one| path.matches_instance(set.has_instances.then(|| one.label())))
 }
 
+/// Whether a group of this description can hold counters that a path selects.
+pub(super) fn is_column_of(path: &PathPattern, set: &CounterSet) -> bool {
+    is_group_of(path, set) && set.counters.iter().any(|counter| path.matches_counter(&counter.name))
+}
+
 /// The series that paths select, in the order of the paths; each once.
 #[derive(Default)]
 pub(crate) struct Layout {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_counters::set::CounterSet;
 use tachograph_flow::{FlowError, Select, Selection, Source, Window, WindowBounds};
 
-use super::layout::is_group_of;
+use super::layout::is_column_of;
 
 /// What paths select of the kept samples in a stretch of time.
 pub(crate) type RingWindow = Select<Window<RingSource>>;
@@ -39,11 +38,8 @@ impl Source for RingSource {
         sample.is_baseline = false;
         sample.groups.clear();
         // What no path can select is not even copied.
-        let is_wanted = |path: &PathPattern, set: &CounterSet| {
-            is_group_of(path, set) && set.counters.iter().any(|counter| path.matches_counter(&counter.name))
-        };
         for group in &next.groups {
-            if self.paths.is_empty() || self.paths.iter().any(|path| is_wanted(path, &group.set)) {
+            if self.paths.is_empty() || self.paths.iter().any(|path| is_column_of(path, &group.set)) {
                 sample.groups.push(group.clone());
             }
         }
