@@ -56,6 +56,24 @@ fn the_ring_answers_like_a_log() {
     assert!(blg.body.len() > 1000);
 }
 
+/// A program that ended is on the charts of those who watched it.
+#[test]
+fn what_went_from_the_machine_stays_on_the_chart() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let parameters = [("path", r"\Things(p2)\Things/sec"), ("columns", "5")];
+    let mut events = Events::open(served.address, &parameters[..1]);
+    (0..10).for_each(|_| drop(events.sample()));
+    machine.is_bare.store(true, std::sync::atomic::Ordering::SeqCst);
+    (0..3).for_each(|_| drop(events.sample()));
+    // Others come and go meanwhile.
+    let others = [("path", r"\Things(p1)\Number")];
+    drop(Events::open(served.address, &others));
+    (0..3).for_each(|_| drop(events.sample()));
+    let chart = get(served.address, &target("/api/sources/live/series", &parameters)).json();
+    assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(8), "{chart}");
+}
+
 #[test]
 fn metrics_are_of_what_is_asked_for() {
     let machine = Machine::new(3);

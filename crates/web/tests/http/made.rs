@@ -40,7 +40,10 @@ pub(crate) struct Machine {
     pub(crate) is_rate_read: Arc<AtomicBool>,
     /// The names of its instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
+    /// Whether its one counter set is gone.
+    pub(crate) is_bare: Arc<AtomicBool>,
     registry: Arc<Registry>,
+    bare: Arc<Registry>,
 }
 
 struct Things {
@@ -54,12 +57,16 @@ struct Things {
 impl Machine {
     pub(crate) fn new(instances: u32) -> Self {
         let collections = Arc::new(AtomicU64::new(0));
-        let seconds = AtomicI64::new(0);
-        let clock = Clock::new(move || {
-            let ticks = (seconds.fetch_add(1, Ordering::SeqCst) + 1) * FREQUENCY;
-            (ticks, FileTime(START + ticks))
-        });
-        let mut registry = Registry::new("MADE", clock);
+        let seconds = Arc::new(AtomicI64::new(0));
+        let clock = |seconds: &Arc<AtomicI64>| {
+            let seconds = Arc::clone(seconds);
+            Clock::new(move || {
+                let ticks = (seconds.fetch_add(1, Ordering::SeqCst) + 1) * FREQUENCY;
+                (ticks, FileTime(START + ticks))
+            })
+        };
+        let bare = Arc::new(Registry::new("MADE", clock(&seconds)));
+        let mut registry = Registry::new("MADE", clock(&seconds));
         let mut info = CounterSetInfo::new("Things", Guid::from_u128(1), InstanceType::Multiple);
         info.counters = vec![
             CounterInfo::new(RATE, "Things/sec", CounterType::BULK_COUNT),
@@ -76,13 +83,17 @@ impl Machine {
             is_rate_read: Arc::clone(&is_rate_read),
         };
         registry.register(Box::new(things)).expect("a new set");
-        Self { collections, rests, is_rate_read, names, registry: Arc::new(registry) }
+        let (is_bare, registry) = (Arc::default(), Arc::new(registry));
+        Self { collections, rests, is_rate_read, names, is_bare, registry, bare }
     }
 
     pub(crate) fn options(&self, interval: Duration) -> LiveOptions {
-        let registry = Arc::clone(&self.registry);
+        let (registry, bare, is_bare) =
+            (Arc::clone(&self.registry), Arc::clone(&self.bare), Arc::clone(&self.is_bare));
         LiveOptions {
-            registry: Arc::new(move || Arc::clone(&registry)),
+            registry: Arc::new(move || {
+                Arc::clone(if is_bare.load(Ordering::SeqCst) { &bare } else { &registry })
+            }),
             interval,
             points: 30,
             zone: TimeZone::utc(),
