@@ -1,25 +1,25 @@
 //! Publishing a counter set: making its file, adding and ending instances.
 
+mod history;
+mod inner;
+mod plan;
+
 use std::fs::{File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use crate::cell::{Pair, ratio_of, set_ratio};
-use crate::folder::{FILE, Folder, UNREADY, socket_name};
-use crate::layout::{
-    HEADER_BYTES, LINE, LINE_BYTES, MAGIC, MAX_FILE, MAX_NAME_BYTES, PAGE, VERSION, header, plain, slot,
-    state,
-};
+use crate::folder::{FILE, Folder, UNREADY};
+use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, reserve};
-use crate::problem::{Problem, WriteError};
-use crate::slots::{Places, Slot, SlotOwner};
-use crate::{CellKind, CounterDescription, Description, InstanceKind, encoding};
-
-/// How much a file grows at least, so that not every instance asks the kernel for room.
-const GROWTH: usize = 16 * PAGE;
+use crate::problem::WriteError;
+use crate::slots::{Slot, SlotOwner};
+use crate::{Description, InstanceKind};
+pub(crate) use inner::Inner;
+use inner::Published;
+use plan::Plan;
 
 /// Who may read a published set, besides root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -56,33 +56,6 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.0.stop();
     }
-}
-
-#[derive(Debug)]
-pub(crate) struct Inner {
-    description: Arc<Description>,
-    pub(crate) mapping: Arc<Mapping>,
-    /// Nothing where nobody sees the set.
-    published: Option<Published>,
-    slots_at: usize,
-    slot_bytes: usize,
-    capacity: u32,
-    unique: u64,
-    /// The process that made the set. A forked child has the same memory, but only a copy of what is known of its slots:
-    /// it can update cells, but neither add nor end instances.
-    process: u32,
-    /// By counter: its first line in a slot, and how many lines it has.
-    pub(crate) cells: Vec<(u32, u32)>,
-    places: Mutex<Places>,
-}
-
-/// The file of a set. Its lock is held as long as it is open.
-#[derive(Debug)]
-struct Published {
-    file: File,
-    folder: Folder,
-    name: String,
-    is_ready: AtomicBool,
 }
 
 impl SetFile {
@@ -279,246 +252,6 @@ impl SetFile {
     /// Ends the set: its file is removed. What was made of it can still be used, and nobody sees it.
     pub fn stop(&self) {
         self.0.0.stop();
-    }
-}
-
-impl Inner {
-    /// To be asked before the lock of the places: a thread that a forked child does not have may hold that.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.process == std::process::id()
-    }
-
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The byte at which a slot begins.
-    pub(crate) fn slot_at(&self, place: u32) -> usize {
-        self.slots_at + place as usize * self.slot_bytes
-    }
-
-    fn slot(&self, place: u32) -> &[AtomicU64] {
-        &self.mapping.words()[self.slot_at(place) / 8..][..self.slot_bytes / 8]
-    }
-
-    /// Bytes of a name that stand in the instance's own slot.
-    fn first_name_bytes(&self) -> usize {
-        (LINE - slot::NAME) * 8
-    }
-
-    /// Takes slots, and gets room for those that are new.
-    fn take_slots(&self, places: &mut Places, count: usize) -> Result<Vec<u32>, WriteError> {
-        let used = places.used as usize + places.new_ones_for(count);
-        if used > self.capacity as usize {
-            return Err(WriteError::Full(self.capacity));
-        }
-        let needed = self.slots_at + used * self.slot_bytes;
-        let backed = self.mapping.backed();
-        if let Some(published) = &self.published
-            && needed > backed
-        {
-            let wanted = needed.max(backed + GROWTH).next_multiple_of(PAGE).min(self.mapping.length());
-            let no_room = |error| WriteError::io("get room in the file", &published.path(), error);
-            reserve(&published.file, backed, wanted).map_err(no_room)?;
-            self.mapping.set_backed(wanted);
-        }
-        let taken = places.take(count);
-        self.mapping.words()[header::SLOTS].store(u64::from(places.used), Ordering::Release);
-        Ok(taken)
-    }
-
-    /// Fills slots that nobody looks at; the instance's life comes last.
-    fn write_instance(&self, places: &[u32], name: &str, id: u32, number: u64) {
-        // A reader that still sees something of who had the slot before must see that its life is over.
-        fence(Ordering::Release);
-        let (mut bytes, mut first) = (name.as_bytes(), true);
-        for (index, &place) in places.iter().enumerate() {
-            let words = self.slot(place);
-            let room = if first { &words[slot::NAME..LINE] } else { &words[slot::NAME..] };
-            let (here, rest) = bytes.split_at(bytes.len().min(room.len() * 8));
-            for (word, chunk) in room.iter().zip(here.chunks(8)) {
-                let mut value = [0; 8];
-                value[..chunk.len()].copy_from_slice(chunk);
-                word.store(u64::from_le_bytes(value), Ordering::Relaxed);
-            }
-            let next = places.get(index + 1).map_or(0, |next| u64::from(*next) + 1);
-            words[slot::NEXT].store(next, Ordering::Relaxed);
-            if first {
-                let id_and_length = u64::from(id) | (name.len() as u64) << 32;
-                words[slot::ID_AND_LENGTH].store(id_and_length, Ordering::Relaxed);
-                words[slot::BORN].store(boot_nanoseconds(), Ordering::Relaxed);
-                words[LINE..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
-            } else {
-                words[slot::LIFE].store(slot::IS_NAME, Ordering::Relaxed);
-            }
-            (bytes, first) = (rest, false);
-        }
-        self.slot(places[0])[slot::LIFE].store(number, Ordering::Release);
-    }
-
-    fn count_change(&self) {
-        self.mapping.words()[header::CHANGES].fetch_add(1, Ordering::Release);
-    }
-
-    /// Ends an instance, once.
-    pub(crate) fn end(&self, owner: &SlotOwner) {
-        if !self.is_of_this_process() {
-            return;
-        }
-        let mut places = self.places();
-        if owner.has_ended.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        places.live.remove(&(owner.name.clone(), owner.id));
-        let Some(&place) = owner.places.first() else { return };
-        let words = self.mapping.words();
-        if self.description.instances == InstanceKind::SingleAggregateHistory {
-            // Odd: who reads now would count the instance twice, or not at all.
-            words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
-            self.slot(place)[slot::LIFE].store(0, Ordering::Release);
-            self.fold(place);
-            words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
-        } else {
-            self.slot(place)[slot::LIFE].store(0, Ordering::Release);
-        }
-        drop(places);
-        self.count_change();
-    }
-
-    /// Takes the values of an instance over into the history, which is in the first slot.
-    fn fold(&self, place: u32) {
-        let (history, ended) = (self.slot(0), self.slot(place));
-        let folded = history[slot::ID_AND_LENGTH].fetch_add(1, Ordering::Relaxed);
-        for (counter, &(first, count)) in self.description.counters.iter().zip(&self.cells) {
-            let lines = |slot: &'_ [AtomicU64], line: u32| {
-                let start = (first + line) as usize * LINE;
-                start..(start + LINE).min(slot.len())
-            };
-            for line in 0..count {
-                let (from, to) = (&ended[lines(ended, line)], &history[lines(history, line)]);
-                let is_first = folded == 0;
-                match counter.cell {
-                    CellKind::None => {}
-                    CellKind::Pair | CellKind::Timer => {
-                        if let Some(sum) = Pair::<16, 48>::new(from).read() {
-                            Pair::<16, 48>::new(to).add_many(sum.sum, sum.count);
-                        }
-                    }
-                    CellKind::Ratio => {
-                        let (value, base) = ratio_of(from[0].load(Ordering::Relaxed));
-                        let (value_before, base_before) = ratio_of(to[0].load(Ordering::Relaxed));
-                        let sum = |a: u64, b: u64| u32::try_from(a + b).unwrap_or(u32::MAX);
-                        set_ratio(&to[0], sum(value, value_before), sum(base, base_before));
-                    }
-                    CellKind::Plain => {
-                        let has_value =
-                            |cell: &[AtomicU64]| cell[plain::HAS_VALUE].load(Ordering::Relaxed) != 0;
-                        let by_reference = counter.attributes & CounterDescription::BY_REFERENCE != 0;
-                        if by_reference && !has_value(from) {
-                            continue;
-                        }
-                        let is_first = is_first || by_reference && !has_value(to);
-                        let value = from[plain::VALUE].load(Ordering::Relaxed);
-                        let before = to[plain::VALUE].load(Ordering::Relaxed);
-                        let (least, greatest) =
-                            ((value as i64).min(before as i64), (value as i64).max(before as i64));
-                        let after = match counter.aggregate {
-                            // A striped value is all of its lines together: there is no least or largest of them.
-                            3 | 4 if count == 1 && is_first => value,
-                            3 if count == 1 => least as u64,
-                            4 if count == 1 => greatest as u64,
-                            _ => value.wrapping_add(before),
-                        };
-                        to[plain::VALUE].store(after, Ordering::Relaxed);
-                        if has_value(from) {
-                            to[plain::HAS_VALUE].store(1, Ordering::Relaxed);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes back the slots of who does not need them any more.
-    pub(crate) fn give_back(&self, owner: &SlotOwner) {
-        if !self.is_of_this_process() {
-            return;
-        }
-        self.end(owner);
-        self.places().give_back(&owner.places);
-    }
-
-    fn stop(&self) {
-        if !self.is_of_this_process() {
-            return;
-        }
-        let mut places = self.places();
-        let is_first = !std::mem::replace(&mut places.is_stopped, true);
-        drop(places);
-        let Some(published) = &self.published else { return };
-        if !is_first {
-            return;
-        }
-        self.mapping.words()[header::STATE].store(state::STOPPED, Ordering::Release);
-        let is_ready = published.is_ready.load(Ordering::Acquire);
-        let name = if is_ready { published.name.clone() } else { published.unready() };
-        if published.folder.is_still(&name, &published.file) {
-            let folder = published.folder.by_descriptor();
-            let _ = std::fs::remove_file(folder.join(&name));
-            let _ = std::fs::remove_file(folder.join(socket_name(&published.name)));
-        }
-    }
-}
-
-impl Published {
-    fn unready(&self) -> String {
-        format!(".{}{UNREADY}", self.name)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.path().join(&self.name)
-    }
-}
-
-/// What a file will be.
-struct Plan {
-    description: Description,
-    encoded: Vec<u8>,
-    slots_at: usize,
-    slot_bytes: usize,
-    capacity: u32,
-    cells: Vec<(u32, u32)>,
-}
-
-impl Plan {
-    fn new(description: Description, capacity: u32) -> Result<Self, WriteError> {
-        encoding::check(&description).map_err(WriteError::Description)?;
-        let encoded = encoding::encode(&description);
-        let slots_at = (HEADER_BYTES + encoded.len()).next_multiple_of(PAGE);
-        let slot_bytes = description.slot_lines() * LINE_BYTES;
-        let most = MAX_FILE.saturating_sub(slots_at) / slot_bytes;
-        if most == 0 {
-            let found = format!("{slot_bytes} bytes an instance");
-            let problem = Problem::new(0, found, "a set that 1 GiB holds at least one instance of");
-            return Err(WriteError::Description(problem));
-        }
-        let wanted = if capacity == 0 { 65_536 } else { capacity as usize };
-        // The history has a slot of its own.
-        let capacity =
-            (wanted + usize::from(description.instances == InstanceKind::SingleAggregateHistory)).min(most);
-        let mut first = 1;
-        let place = |lines: usize| {
-            let cell = (first, lines as u32);
-            first += lines as u32;
-            cell
-        };
-        let cells = description.counters.iter().map(|counter| counter.lines()).map(place).collect();
-        Ok(Self { description, encoded, slots_at, slot_bytes, capacity: capacity as u32, cells })
-    }
-
-    /// Most bytes of the file.
-    fn length(&self) -> usize {
-        self.slots_at + self.capacity as usize * self.slot_bytes
     }
 }
 

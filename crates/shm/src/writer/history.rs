@@ -1,0 +1,65 @@
+//! The history of a set: what its ended instances counted, together.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cell::{Pair, ratio_of, set_ratio};
+use crate::layout::{LINE, plain, slot};
+use crate::{CellKind, CounterDescription, Description};
+
+/// Takes the values of an instance that ends over into the history. `cells` says of each counter at which line of a slot it
+/// begins, and how many lines it has.
+pub(super) fn fold(
+    description: &Description,
+    cells: &[(u32, u32)],
+    ended: &[AtomicU64],
+    history: &[AtomicU64],
+) {
+    let folded = history[slot::ID_AND_LENGTH].fetch_add(1, Ordering::Relaxed);
+    for (counter, &(first, count)) in description.counters.iter().zip(cells) {
+        let lines = |slot: &'_ [AtomicU64], line: u32| {
+            let start = (first + line) as usize * LINE;
+            start..(start + LINE).min(slot.len())
+        };
+        for line in 0..count {
+            let (from, to) = (&ended[lines(ended, line)], &history[lines(history, line)]);
+            let is_first = folded == 0;
+            match counter.cell {
+                CellKind::None => {}
+                CellKind::Pair | CellKind::Timer => {
+                    if let Some(sum) = Pair::<16, 48>::new(from).read() {
+                        Pair::<16, 48>::new(to).add_many(sum.sum, sum.count);
+                    }
+                }
+                CellKind::Ratio => {
+                    let (value, base) = ratio_of(from[0].load(Ordering::Relaxed));
+                    let (value_before, base_before) = ratio_of(to[0].load(Ordering::Relaxed));
+                    let sum = |a: u64, b: u64| u32::try_from(a + b).unwrap_or(u32::MAX);
+                    set_ratio(&to[0], sum(value, value_before), sum(base, base_before));
+                }
+                CellKind::Plain => {
+                    let has_value = |cell: &[AtomicU64]| cell[plain::HAS_VALUE].load(Ordering::Relaxed) != 0;
+                    let by_reference = counter.attributes & CounterDescription::BY_REFERENCE != 0;
+                    if by_reference && !has_value(from) {
+                        continue;
+                    }
+                    let is_first = is_first || by_reference && !has_value(to);
+                    let value = from[plain::VALUE].load(Ordering::Relaxed);
+                    let before = to[plain::VALUE].load(Ordering::Relaxed);
+                    let (least, greatest) =
+                        ((value as i64).min(before as i64), (value as i64).max(before as i64));
+                    let after = match counter.aggregate {
+                        // A striped value is all of its lines together: there is no least or largest of them.
+                        3 | 4 if count == 1 && is_first => value,
+                        3 if count == 1 => least as u64,
+                        4 if count == 1 => greatest as u64,
+                        _ => value.wrapping_add(before),
+                    };
+                    to[plain::VALUE].store(after, Ordering::Relaxed);
+                    if has_value(from) {
+                        to[plain::HAS_VALUE].store(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! How a file is laid out, before it is made.
+
+use crate::layout::{HEADER_BYTES, LINE_BYTES, MAX_FILE, PAGE};
+use crate::problem::{Problem, WriteError};
+use crate::{Description, InstanceKind, encoding};
+
+/// What a file will be.
+pub(super) struct Plan {
+    pub(super) description: Description,
+    pub(super) encoded: Vec<u8>,
+    pub(super) slots_at: usize,
+    pub(super) slot_bytes: usize,
+    pub(super) capacity: u32,
+    pub(super) cells: Vec<(u32, u32)>,
+}
+
+impl Plan {
+    pub(super) fn new(description: Description, capacity: u32) -> Result<Self, WriteError> {
+        encoding::check(&description).map_err(WriteError::Description)?;
+        let encoded = encoding::encode(&description);
+        let slots_at = (HEADER_BYTES + encoded.len()).next_multiple_of(PAGE);
+        let slot_bytes = description.slot_lines() * LINE_BYTES;
+        let most = MAX_FILE.saturating_sub(slots_at) / slot_bytes;
+        if most == 0 {
+            let found = format!("{slot_bytes} bytes an instance");
+            let problem = Problem::new(0, found, "a set that 1 GiB holds at least one instance of");
+            return Err(WriteError::Description(problem));
+        }
+        let wanted = if capacity == 0 { 65_536 } else { capacity as usize };
+        // The history has a slot of its own.
+        let capacity =
+            (wanted + usize::from(description.instances == InstanceKind::SingleAggregateHistory)).min(most);
+        let mut first = 1;
+        let place = |lines: usize| {
+            let cell = (first, lines as u32);
+            first += lines as u32;
+            cell
+        };
+        let cells = description.counters.iter().map(|counter| counter.lines()).map(place).collect();
+        Ok(Self { description, encoded, slots_at, slot_bytes, capacity: capacity as u32, cells })
+    }
+
+    /// Most bytes of the file.
+    pub(super) fn length(&self) -> usize {
+        self.slots_at + self.capacity as usize * self.slot_bytes
+    }
+}
