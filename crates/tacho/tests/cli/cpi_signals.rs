@@ -12,11 +12,14 @@ fn send(signal: &str, child: &Child) {
     assert!(status.success());
 }
 
-/// Starts it with pipes, and waits for the first line of its standard output.
+/// Starts it with pipes, and waits for the first line of its standard output. No signal is ignored, also where these tests
+/// run under `nohup`, whose children keep what it ignores.
 #[track_caller]
 fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
-    let mut child = folder
-        .command(arguments)
+    let mut child = Command::new("env")
+        .args(["--default-signal=HUP,INT,QUIT,TERM", env!("CARGO_BIN_EXE_tacho")])
+        .args(arguments)
+        .current_dir(folder.path(""))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
