@@ -139,8 +139,17 @@ impl LiveSource {
             .counter_sets()
             .for_each(|info| selection.note_set(&description_of(registry.machine(), info)));
         let matches = self.query.set_paths(paths);
-        self.named.resize_with(self.query.sets().len(), NamedSet::default);
-        let before = std::mem::take(&mut self.groups);
+        let mut before = std::mem::take(&mut self.groups);
+        for (place, set) in self.query.sets().iter().enumerate() {
+            match self.named.get_mut(place) {
+                None => self.named.push(NamedSet::new(set)),
+                Some(named) if named.is_of(set) => {}
+                Some(named) => {
+                    *named = NamedSet::new(set);
+                    before.retain(|group| group.set() != place);
+                }
+            }
+        }
         self.left_out.clear();
         self.asked = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {

@@ -38,6 +38,9 @@ pub struct Query {
 }
 
 /// A counter set of a query: everything that its identifiers and paths want of it, collected once.
+///
+/// It keeps its place among [`Query::sets`] for as long as anything of it is asked for, or it is in the registry. After that
+/// a set that is new may get the place.
 pub struct QueriedSet {
     entry: Arc<Entry>,
     rows: Rows,
@@ -213,7 +216,7 @@ impl Query {
     }
 
     /// Wants these paths and nothing else from now on, whatever was added before; gives what [`add_paths`](Self::add_paths)
-    /// does. Sets keep their places, and what is wanted on goes on undisturbed.
+    /// does. Sets keep their places while they are in the registry, and what is wanted on goes on undisturbed.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
         self.added.clear();
         self.add_paths(paths)
@@ -255,21 +258,36 @@ impl Query {
         matches
     }
 
-    /// The place of a set among those of the query; it is added where it is new.
+    /// The place of a set among those of the query. Where it is new it gets that of one that has gone, so that sets which come
+    /// and go for days leave nothing behind.
     fn queried(&mut self, entry: &Arc<Entry>) -> usize {
-        let known = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry));
-        known.unwrap_or_else(|| {
-            let rows = Rows::new(Arc::clone(&entry.info));
-            let outcome = Err(not_collected());
-            self.sets.push(QueriedSet {
-                entry: Arc::clone(entry),
-                rows,
-                outcome,
-                is_wanted: false,
-                told: Vec::new(),
-            });
-            self.sets.len() - 1
-        })
+        if let Some(known) = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry)) {
+            return known;
+        }
+        let set = QueriedSet {
+            entry: Arc::clone(entry),
+            rows: Rows::new(Arc::clone(&entry.info)),
+            outcome: Err(not_collected()),
+            is_wanted: false,
+            told: Vec::new(),
+        };
+        match (0..self.sets.len()).find(|&place| self.is_gone(place)) {
+            Some(place) => {
+                self.sets[place] = set;
+                place
+            }
+            None => {
+                self.sets.push(set);
+                self.sets.len() - 1
+            }
+        }
+    }
+
+    /// Whether the registry has the set at a place no more, and nothing of it is asked for.
+    fn is_gone(&self, place: usize) -> bool {
+        let entry = &self.sets[place].entry;
+        let is_here = self.registry.entry(entry.info.guid).is_ok_and(|here| Arc::ptr_eq(here, entry));
+        !is_here && self.added.iter().all(|added| added.set() != place)
     }
 
     /// Tells the rows of each set what is wanted of it now.

@@ -29,8 +29,8 @@ struct State {
     missed: u64,
     clock_steps: u64,
     troubles: Vec<LiveTrouble>,
-    /// By counter set and cause: the place among `troubles`.
-    places: HashMap<(usize, Arc<str>), usize>,
+    /// By counter set and cause: the place among `troubles`. A set that comes anew, by another process, is the same.
+    places: HashMap<(Arc<str>, Arc<str>), usize>,
     /// How many of the troubles were told.
     told: usize,
 }
@@ -90,15 +90,15 @@ impl LiveReport {
             return;
         }
         let mut state = self.lock();
-        for (number, set) in sets.iter().enumerate() {
+        for set in sets {
             let info = set.rows().info();
             let name = &info.name;
             if let Err(failure) = set.outcome() {
-                let key = (number, Arc::clone(&failure.reason));
+                let key = (Arc::clone(name), Arc::clone(&failure.reason));
                 state.note(key, None, 1, || format!(r"\\{machine}\{name}"));
             }
             for trouble in set.rows().troubles() {
-                let key = (number, Arc::clone(&trouble.reason));
+                let key = (Arc::clone(name), Arc::clone(&trouble.reason));
                 state.note(key, Some(trouble.counter_id), trouble.count, || {
                     let counter =
                         info.position(trouble.counter_id).map_or("", |place| &info.counters[place].name);
@@ -116,7 +116,7 @@ impl LiveReport {
 impl State {
     fn note(
         &mut self,
-        key: (usize, Arc<str>),
+        key: (Arc<str>, Arc<str>),
         counter: Option<u32>,
         count: u64,
         path: impl FnOnce() -> String,

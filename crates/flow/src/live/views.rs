@@ -10,8 +10,9 @@ use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{FREQUENCY, Moments, Numbering, PathMatch, QueriedSet};
 
 /// A queried counter set with the display names of its instances.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct NamedSet {
+    info: Arc<CounterSetInfo>,
     numbering: Numbering,
     instances: Instances,
     views: Vec<View>,
@@ -47,6 +48,16 @@ pub(super) struct LiveGroup {
 }
 
 impl NamedSet {
+    pub(super) fn new(set: &QueriedSet) -> Self {
+        let info = Arc::clone(set.rows().info());
+        Self { info, numbering: Numbering::default(), instances: Instances::default(), views: Vec::new() }
+    }
+
+    /// Whether it was made for this set: another may have its place by now.
+    pub(super) fn is_of(&self, set: &QueriedSet) -> bool {
+        Arc::ptr_eq(&self.info, set.rows().info())
+    }
+
     /// Takes the instances of a collection.
     pub(super) fn take(&mut self, set: &QueriedSet) {
         self.instances = Arc::clone(self.numbering.number(set.rows().instances()));

@@ -219,3 +219,26 @@ fn other_paths_leave_what_stays_undisturbed() {
     source.sample_now(&mut sample);
     assert!(sample.groups.is_empty());
 }
+
+#[test]
+fn a_set_in_the_place_of_one_that_went_is_another() {
+    let (old, new) = (Machine::default(), Machine::default());
+    old.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
+    new.set(&[Process::new("sh", 3)]);
+    let mut source =
+        source(&old, &[r"\Process(*)\ID Process", r"\Process(sh)\Ticks/sec"], LiveOptions::default());
+    let mut sample = Sample::default();
+    source.sample_now(&mut sample);
+    old.set(&[Process::new("sh", 2)]);
+    source.sample_now(&mut sample);
+    assert_eq!(labels(&sample.groups[0]), ["sh#1"]);
+    let before = sample.groups[0].set.clone();
+    source.adopt(&new.registry());
+    let selection = source.set_paths(&[PathPattern::parse(r"\Process(*)\ID Process").expect("a path")]);
+    assert!(selection.unmatched().is_empty());
+    source.sample_now(&mut sample);
+    // Nothing of the one before: neither its numbers nor its description.
+    assert_eq!(sample.groups.len(), 1);
+    assert_eq!((labels(&sample.groups[0]), &*sample.groups[0].identities), (vec!["sh"], &[3_u64][..]));
+    assert!(!std::sync::Arc::ptr_eq(&before, &sample.groups[0].set));
+}

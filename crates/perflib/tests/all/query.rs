@@ -392,3 +392,33 @@ fn a_provider_rests_when_nobody_asks_any_more() {
     registry.instances(HOST).expect("its instance");
     assert_eq!(rests(), 3);
 }
+
+#[test]
+fn sets_that_come_and_go_leave_nothing_behind() {
+    let path = PathPattern::parse(r"\Host\Up Time").expect("a path");
+    let registry = || Arc::new(made().0);
+    let first = registry();
+    let mut query = Query::open(&first, None).expect("this machine");
+    query.add_path(&path);
+    for _ in 0..5 {
+        query.adopt(&registry());
+        assert_eq!(query.set_paths([&path])[0].len(), 1);
+        query.collect();
+        assert_eq!(query.sets().len(), 1);
+        assert_eq!(query.sets()[0].rows().instances().len(), 1);
+    }
+    // What is asked for keeps its place, whatever registry it is of.
+    let mut identifiers = [identifier(HOST, "", None)];
+    query.adopt(&first);
+    query.set_paths([]);
+    query.add(&mut identifiers);
+    query.adopt(&registry());
+    let found = query.add_path(&path);
+    assert_eq!((identifiers[0].status, found[0].set, query.sets().len()), (0, 1, 2));
+    query.collect();
+    assert!(query.sets().iter().all(|set| set.rows().instances().len() == 1));
+    query.delete(&mut identifiers);
+    query.adopt(&registry());
+    assert_eq!(query.set_paths([&path])[0][0].set, 0);
+    assert_eq!(query.sets().len(), 2);
+}
