@@ -29,6 +29,8 @@ pub enum FlowError {
     },
     /// Groups came that the first sample did not have; a [`Union`](crate::Union) over a scan has them.
     NewGroups,
+    /// Who asked for the samples has no use for them any more.
+    Stopped,
 }
 
 impl FlowError {
@@ -65,6 +67,7 @@ impl fmt::Display for FlowError {
                 write!(f, "more than {most} counters of instances; select some of them with -c")
             }
             Self::NewGroups => f.write_str("the log's counters changed on the way"),
+            Self::Stopped => f.write_str("stopped before the end"),
         }
     }
 }

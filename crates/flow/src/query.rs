@@ -12,8 +12,8 @@ use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Source, Stretch,
-    Thin, Union, Window, WindowBounds, machines_overlap, run,
+    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Sink, Source,
+    Stretch, Thin, Union, Window, WindowBounds, machines_overlap,
 };
 
 /// Logs of which a second thread is worth its start: smaller ones are read before it runs.
@@ -109,20 +109,28 @@ impl LogQuery {
 
     /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
     ///
-    /// The scan reads the logs once. `each` is called after every sample of it with the logs read so far.
+    /// The scan reads the logs once. `each` is called after every sample of it with the logs read so far; where it fails, the
+    /// scan ends.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened or read.
-    pub fn table(&self, mut each: impl FnMut(&[LogReport])) -> Result<(UnionScan, Pipeline), FlowError> {
+    /// When a log cannot be opened or read, and what `each` fails with.
+    pub fn table(
+        &self,
+        mut each: impl FnMut(&[LogReport]) -> Result<(), FlowError>,
+    ) -> Result<(UnionScan, Pipeline), FlowError> {
         let mut scan = UnionScan::default();
         // Every machine is scanned by itself: also what fits into no row has its columns.
         let mut scanned = Vec::new();
         for stretch in self.stretches()? {
             let known = scan.groups().len();
             let mut pipeline = self.written_stretch(&stretch)?;
-            let reports = pipeline.reports.clone();
-            run(&mut *pipeline.source, &mut scan, || each(&reports))?;
+            let mut sample = Sample::default();
+            while pipeline.source.next(&mut sample)? {
+                scan.take(&sample)?;
+                each(&pipeline.reports)?;
+            }
+            scan.finish()?;
             scanned.push((stretch, scan.take_rows(), scan.groups().len() > known));
         }
         // A machine of which nothing was chosen gives no rows, unless that holds for all of them.

@@ -172,7 +172,7 @@ impl Logs {
         }
         let query = self.query();
         let is_one_stretch = query.stretches().map_err(|error| self.status_of(&error))?.len() == 1;
-        let (union, _) = query.table(|_| ()).map_err(|error| self.status_of(&error))?;
+        let (union, _) = query.table(|_| Ok(())).map_err(|error| self.status_of(&error))?;
         let sets = crate::catalogue::of_scan(&union).into();
         let scan = Arc::new(Scan { union, sets, is_one_stretch });
         *known = Some(Arc::clone(&scan));

@@ -15,7 +15,7 @@ use tachograph_perflib::FREQUENCY;
 
 use crate::answer::Refusal;
 use crate::options::LiveOptions;
-use crate::work::{Cancel, Cancellable};
+use crate::work::{Cancel, Cancellable, Watch};
 
 /// Longest log that is written for download.
 const MAX_BYTES: u64 = 4 << 30;
@@ -114,7 +114,9 @@ pub(crate) struct Export<'a> {
 impl Export<'_> {
     /// Writes what a query selects of logs; `None` where there is no sample.
     pub(crate) fn log(&self, query: &LogQuery) -> Result<Option<File>, ExportError> {
-        let (scan, pipeline) = query.table(|_| {})?;
+        let mut watch = Watch::new(self.cancel);
+        // How many values its samples have is not told here.
+        let (scan, pipeline) = query.table(|_| watch.note(0))?;
         let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
         let known = report.facts();
         let facts = Facts {
@@ -128,12 +130,12 @@ impl Export<'_> {
     /// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
     pub(crate) fn live(
         &self,
-        mut first: impl Source,
+        first: impl Source,
         again: impl Source,
         facts: &Facts,
     ) -> Result<Option<File>, ExportError> {
         let mut scan = UnionScan::default();
-        run(&mut first, &mut scan, || {})?;
+        run(&mut Cancellable::new(first, self.cancel), &mut scan, || {})?;
         if scan.samples() == 0 || scan.groups().is_empty() {
             return Ok(None);
         }

@@ -93,30 +93,49 @@ async fn start<T: Send + 'static>(
     done.await.unwrap_or_else(|_| Err(Refusal::busy("the work was ended; try again")))
 }
 
+/// Looks now and then, while samples are taken, whether the work is of use still.
+pub(crate) struct Watch {
+    cancel: Cancel,
+    /// What was taken since it was last looked: samples, and values by the hundred.
+    taken: usize,
+}
+
+impl Watch {
+    pub(crate) fn new(cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), taken: 0 }
+    }
+
+    /// Takes note of a sample of so many values.
+    ///
+    /// # Errors
+    ///
+    /// [`FlowError::Stopped`] where the work is of no use any more.
+    pub(crate) fn note(&mut self, values: usize) -> Result<(), FlowError> {
+        self.taken += 1 + values / 100;
+        if self.taken < 64 {
+            return Ok(());
+        }
+        self.taken = 0;
+        if self.cancel.is_over() { Err(FlowError::Stopped) } else { Ok(()) }
+    }
+}
+
 /// A source that ends with an error when its work is of no use any more.
 pub(crate) struct Cancellable<S> {
     source: S,
-    cancel: Cancel,
-    /// What was taken since it was last looked whether the work is of use: samples, and values by the hundred.
-    taken: usize,
+    watch: Watch,
 }
 
 impl<S: Source> Cancellable<S> {
     pub(crate) fn new(source: S, cancel: &Cancel) -> Self {
-        Self { source, cancel: cancel.clone(), taken: 0 }
+        Self { source, watch: Watch::new(cancel) }
     }
 }
 
 impl<S: Source> Source for Cancellable<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        if self.taken >= 64 {
-            self.taken = 0;
-            if self.cancel.is_over() {
-                return Err(FlowError::Output(std::io::ErrorKind::TimedOut.into()));
-            }
-        }
         let has_more = self.source.next(sample)?;
-        self.taken += 1 + sample.len() / 100;
+        self.watch.note(sample.len())?;
         Ok(has_more)
     }
 }

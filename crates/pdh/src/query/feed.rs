@@ -185,7 +185,7 @@ impl LogFeed {
                 .samples()
                 .map(|pipeline| -> Box<dyn Source> { Box::new(Union::scanned(pipeline.source, &scan.union)) })
         } else {
-            query.table(|_| ()).map(|(_, pipeline)| pipeline.source)
+            query.table(|_| Ok(())).map(|(_, pipeline)| pipeline.source)
         };
         opened.map_err(|error| self.logs.status_of(&error))
     }

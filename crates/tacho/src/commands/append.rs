@@ -25,7 +25,7 @@ use crate::output::OutputFile;
 pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<u64, Failure> {
     let refused = |why: String| Failure::usage(format!("{}: cannot append: {why}", output.display()));
     let old_query = LogQuery::new(vec![output.to_path_buf()]);
-    let (existing, mut old) = old_query.table(|_| {})?;
+    let (existing, mut old) = old_query.table(|_| Ok(()))?;
     let format = old.reports[0].facts().format;
     if Target::of_log(format) != target {
         return Err(refused(format!("it is a {}; give -f the same format", format.name())));

@@ -98,7 +98,7 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
 
 fn salvage(file: &Path, target: &Path, overwrite: bool) -> Result<u64, Failure> {
     let query = LogQuery::new(vec![file.to_path_buf()]);
-    let (scan, pipeline) = query.table(|_| {})?;
+    let (scan, pipeline) = query.table(|_| Ok(()))?;
     if scan.samples() == 0 {
         return Err(Failure::work(format!("{}: there is no whole sample to save", file.display())));
     }

@@ -99,7 +99,10 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
 /// Reads the logs once for what they hold, and leaves when that is nothing.
 pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure> {
     let mut progress = Progress::new();
-    let (scan, pipeline) = query.table(|reports| progress.update(reports))?;
+    let (scan, pipeline) = query.table(|reports| {
+        progress.update(reports);
+        Ok(())
+    })?;
     drop(progress);
     notice_unmatched(query)?;
     if scan.samples() == 0 {
