@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::map::effective_user;
+use crate::map::{effective_user, is_locked_to_write};
 use crate::problem::WriteError;
 
 /// The variable that names a folder of one's own.
@@ -150,8 +150,8 @@ impl Folder {
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return false;
         }
-        // Who gets the lock knows that the writer is gone.
-        if file.try_lock_shared().is_err() || !self.is_still(name, &file) {
+        // The writer has the lock as long as it lives.
+        if is_locked_to_write(&file) || !self.is_still(name, &file) {
             return false;
         }
         let is_gone = std::fs::remove_file(self.by_descriptor().join(name)).is_ok();
@@ -174,7 +174,7 @@ impl Folder {
                 if !is_of_a_writer(ready, FILE) {
                     continue;
                 }
-                let is_left = || self.open_file(&name).is_ok_and(|file| file.try_lock_shared().is_ok());
+                let is_left = || self.open_file(&name).is_ok_and(|file| !is_locked_to_write(&file));
                 if is_old() && is_left() {
                     let _ = std::fs::remove_file(entry.path());
                 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! - A file is one counter set of one process. Its owner is who publishes; nobody else writes to it.
-//! - The writer holds the file's lock (`flock`) as long as it lives, so a file without a lock is one that its writer
-//!   left behind.
+//! - The writer holds a lock on the file (`F_OFD_SETLK`, to write) as long as it lives, so a file without a lock is one that
+//!   its writer left behind.
 //! - Every value is an atomic word. What belongs together, a sum with its count, is read together ([`cell::Pair`]).
 //!
 //! `unsafe` is in `map.rs` alone.

@@ -216,6 +216,35 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     }
 }
 
+/// Locks the file for as long as it is open, here or in a forked child. The lock is one for writing: who can only read the file
+/// can neither take such a lock nor keep others from it.
+pub(crate) fn lock_to_write(file: &File) -> io::Result<()> {
+    let whole = lock_of_the_whole(libc::F_WRLCK);
+    // SAFETY: the kernel reads the structure.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether somebody else has the file [locked to write](lock_to_write), as far as the kernel tells. Nothing is locked to find out.
+pub(crate) fn is_locked_to_write(file: &File) -> bool {
+    let mut wanted = lock_of_the_whole(libc::F_RDLCK);
+    // SAFETY: the kernel reads the structure, and writes what is in the way of such a lock into it.
+    let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut wanted) };
+    code != 0 || wanted.l_type != libc::F_UNLCK as libc::c_short
+}
+
+fn lock_of_the_whole(kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
 /// Nanoseconds since the machine was started, suspended time included.
 pub(crate) fn boot_nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

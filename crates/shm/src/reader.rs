@@ -12,7 +12,7 @@ use crate::layout::{
     HEADER_BYTES, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, PAGE, VERSION, header, slot,
     state,
 };
-use crate::map::{Mapping, WasCut};
+use crate::map::{Mapping, WasCut, is_locked_to_write};
 use crate::problem::{OpenError, Problem};
 use crate::{Description, encoding};
 
@@ -121,14 +121,8 @@ impl SetReader {
         if self.was_cut || state != Ok(state::LIVE) {
             return false;
         }
-        // The writer has the lock as long as it lives; who gets it knows that nobody has.
-        match self.file.try_lock_shared() {
-            Ok(()) => {
-                let _ = self.file.unlock();
-                false
-            }
-            Err(_) => true,
-        }
+        // The writer has the lock as long as it lives.
+        is_locked_to_write(&self.file)
     }
 
     /// Looks at each instance that lives now, in the order of the slots.

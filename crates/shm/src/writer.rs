@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::folder::{FILE, Folder, UNREADY};
 use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, state};
-use crate::map::{Mapping, boot_nanoseconds, reserve};
+use crate::map::{Mapping, boot_nanoseconds, lock_to_write, reserve};
 use crate::problem::WriteError;
 use crate::slots::{Slot, SlotOwner};
 use crate::{Description, InstanceKind};
@@ -85,7 +85,7 @@ impl SetFile {
             .map_err(io.clone()("create the file"))?;
         let unready = RemoveOnError { path };
         let make = |file: &File| {
-            file.try_lock().map_err(|error| error.into()).map_err(io.clone()("lock the file"))?;
+            lock_to_write(file).map_err(io.clone()("lock the file"))?;
             if let Readers::Group(group) = options.readers {
                 fchown(file, None, Some(group)).map_err(io.clone()("give the file to the group"))?;
                 let mode = Permissions::from_mode(0o640);

@@ -29,6 +29,23 @@ fn a_killed_program_is_gone_at_the_next_collection() {
     assert_eq!(consumer.registry.publishers(guid), []);
 }
 
+/// Whoever may read the file may lock it, too, so far as the lock is not one to write.
+#[test]
+fn a_reader_that_locks_the_file_keeps_no_dead_set() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = child(folder.path(), "single");
+    let mut consumer = wait_for_shop(folder.path());
+    let [name] = files(folder.path()).try_into().expect("one file");
+    let (path, lock) = (folder.path().join(name), rustix::fs::FlockOperation::LockExclusive);
+    let hostile = std::fs::File::open(&path).expect("the file");
+    rustix::fs::flock(&hostile, lock).expect("nobody else has such a lock");
+    assert_eq!(consumer.collect().len(), 1);
+    child.kill().expect("it dies");
+    child.wait().expect("it is dead");
+    assert_eq!(consumer.collect(), []);
+    assert!(!path.exists());
+}
+
 #[test]
 fn a_program_that_was_started_again_is_another() {
     let folder = tempfile::tempdir().expect("a folder");
