@@ -22,12 +22,14 @@ use crate::metrics::MetricsOptions;
 use crate::options::{LineLog, ServeError, ServeOptions};
 use crate::sources::Sources;
 use crate::tls;
-use crate::work::Work;
+use crate::work::{Places, Work};
 
 /// Threads that read logs.
 const READING_THREADS: usize = 3;
 /// Threads for what the ring of live samples answers.
 const LIVE_THREADS: usize = 2;
+/// Downloads that are written or sent at a time.
+const MAX_DOWNLOADS: usize = 8;
 
 /// What all handlers share.
 pub(crate) type Web = Arc<Shared>;
@@ -36,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) hub: Arc<Hub>,
     pub(crate) sources: Sources,
+    /// The downloads that are written or sent at a time: their files lie on the disk until somebody has taken them.
+    pub(crate) downloads: Places,
     /// The threads for live values.
     pub(crate) live: Work,
     /// The thread for scrapes, one after another.
@@ -56,7 +60,8 @@ impl Shared {
         let hub = Arc::new(Hub::start(live)?);
         let (live, scrapes, exporters) =
             (Work::new(LIVE_THREADS), Work::new(1), metrics::Exporters::default());
-        Ok(Arc::new(Self { guard, hub, sources, live, scrapes, exporters, view, metrics, log }))
+        let downloads = Places::new(MAX_DOWNLOADS);
+        Ok(Arc::new(Self { guard, hub, sources, downloads, live, scrapes, exporters, view, metrics, log }))
     }
 
     /// Ends the collection, and closes all logs.

@@ -12,14 +12,16 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::hub::Reader;
+use crate::work::Place;
 
 /// Bytes of a file that are sent at a time.
 const CHUNK: usize = 64 << 10;
 /// A stream without anything to say says so: proxies and browsers then know that it lives.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// The contents of a file.
+/// The contents of a file, which holds a place among the downloads.
 pub(crate) struct FileBody {
+    _place: Place,
     file: tokio::fs::File,
     left: u64,
     chunk: Vec<u8>,
@@ -27,9 +29,9 @@ pub(crate) struct FileBody {
 
 impl FileBody {
     /// All of a file, which stands at its begin.
-    pub(crate) fn new(file: File) -> io::Result<Self> {
+    pub(crate) fn new(file: File, place: Place) -> io::Result<Self> {
         let left = file.metadata()?.len();
-        Ok(Self { file: tokio::fs::File::from_std(file), left, chunk: vec![0; CHUNK] })
+        Ok(Self { _place: place, file: tokio::fs::File::from_std(file), left, chunk: vec![0; CHUNK] })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -97,5 +99,21 @@ impl Body for EventBody {
         }
         ready!(this.silence.poll_tick(context));
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::Places;
+
+    #[tokio::test]
+    async fn a_download_holds_its_place_until_it_is_dropped() {
+        let places = Places::new(1);
+        let place = places.take().expect("room");
+        let body = FileBody::new(tempfile::tempfile().expect("a file"), place).expect("its length");
+        assert!(places.take().is_none());
+        drop(body);
+        assert!(places.take().is_some());
     }
 }

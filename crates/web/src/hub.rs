@@ -7,9 +7,9 @@
 
 mod collector;
 mod layout;
-mod leases;
 mod ring;
 mod streams;
+mod wanted;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,9 +28,9 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::answer::Refusal;
 use crate::options::{LiveOptions, ServeError};
 pub(crate) use layout::Layout;
-use leases::Leases;
 pub(crate) use ring::{RingSource, RingWindow};
 use streams::Arriving;
+use wanted::{Held, Wanted};
 
 /// Most streams at a time.
 pub(crate) const MAX_STREAMS: usize = 512;
@@ -73,7 +73,7 @@ struct State {
     is_stopped: bool,
     /// Goes up with every change of what is wanted.
     wants: u64,
-    leases: Leases,
+    wanted: Wanted,
     arriving: Vec<Arriving>,
     live: Live,
 }
@@ -106,12 +106,21 @@ pub(crate) struct Reader {
     _place: Place,
 }
 
-/// A place among the streams, given back when it is dropped.
-struct Place(Arc<Shared>);
+/// A place among the streams and the paths that it holds, given back when it is dropped. Not to be dropped where the state is
+/// locked.
+struct Place {
+    shared: Arc<Shared>,
+    held: Option<Held>,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.streams.fetch_sub(1, Ordering::AcqRel);
+        self.shared.streams.fetch_sub(1, Ordering::AcqRel);
+        let Some(held) = self.held.take() else { return };
+        let mut state = self.shared.lock();
+        state.wanted.release(held);
+        state.wants += 1;
+        self.shared.changed.notify_all();
     }
 }
 
@@ -163,7 +172,7 @@ impl Hub {
         if state.is_stopped {
             return Err(ended());
         }
-        if state.leases.take(paths, Instant::now() + LEASE)? {
+        if state.wanted.lease(paths, Instant::now() + LEASE)? {
             state.wants += 1;
             self.shared.changed.notify_all();
         }
@@ -219,15 +228,18 @@ impl Hub {
             shared.streams.fetch_sub(1, Ordering::AcqRel);
             return Err(Refusal::too_many(format!("there are {MAX_STREAMS} streams already")));
         }
-        let place = Place(Arc::clone(shared));
+        // Before the lock: where this fails, the lock goes first.
+        let mut place = Place { shared: Arc::clone(shared), held: None };
         let (sender, events) = mpsc::channel(QUEUE);
         let mut state = shared.lock();
         if state.is_stopped {
             return Err(ended());
         }
+        place.held = Some(state.wanted.hold(&paths)?);
         state.wants += 1;
         state.arriving.push(Arriving { paths, every, sender, overrun });
         shared.changed.notify_all();
+        drop(state);
         Ok(Reader { events, _place: place })
     }
 

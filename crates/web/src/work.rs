@@ -19,6 +19,24 @@ const LONGEST: Duration = Duration::from_secs(600);
 #[derive(Clone)]
 pub(crate) struct Work(Arc<Semaphore>);
 
+/// A number of places, of which one is had at once or not at all.
+pub(crate) struct Places(Arc<Semaphore>);
+
+/// One of some [`Places`], given back when it is dropped.
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(Arc::new(Semaphore::new(count)))
+    }
+
+    pub(crate) fn take(&self) -> Option<Place> {
+        Arc::clone(&self.0).try_acquire_owned().ok().map(|_permit| Place { _permit })
+    }
+}
+
 /// Says when work is of no use any more: nobody waits for it, or it took too long.
 #[derive(Clone)]
 pub(crate) struct Cancel {

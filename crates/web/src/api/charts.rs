@@ -16,8 +16,8 @@ use tachograph_flow::sinks::{
 use tachograph_flow::{FlowError, Selection, Sink as _, Source, WindowBounds};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
-use super::Web;
 use super::sources::LIVE;
+use super::{MAX_DOWNLOADS, Web};
 use crate::answer::{Refusal, json, typed};
 use crate::download::FileBody;
 use crate::export::{self, Export, ExportError, Format};
@@ -256,6 +256,11 @@ pub(super) async fn export(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let (asked, format) = Asked::of(&web, &id, query.as_deref(), Format::parse).await?;
+    let place = web.downloads.take().ok_or_else(|| {
+        Refusal::too_many(format!(
+            "{MAX_DOWNLOADS} downloads are being written or sent already; try again later"
+        ))
+    })?;
     let shared = web.clone();
     let written = web.sources.work.run(move |cancel| {
         let export = Export { format, folder: &shared.sources.uploads().folder, cancel };
@@ -272,7 +277,8 @@ pub(super) async fn export(
         Ok((name, file))
     });
     let (name, file) = written.await?;
-    let body = FileBody::new(file).map_err(|_| Refusal::conflict("the log that was written is gone"))?;
+    let body =
+        FileBody::new(file, place).map_err(|_| Refusal::conflict("the log that was written is gone"))?;
     let length = body.len();
     let mut response = typed(format.kind(), Body::new(body));
     let headers = response.headers_mut();

@@ -36,10 +36,10 @@ pub(super) fn run(shared: &Arc<Shared>) {
         }
         let mut is_changed = state.wants != applied;
         applied = state.wants;
-        is_changed |= state.leases.expire(Instant::now());
-        is_changed |= streams.forget_gone();
+        is_changed |= state.wanted.expire(Instant::now());
+        streams.forget_gone();
         state.arriving.drain(..).for_each(|arriving| streams.add(arriving));
-        if state.leases.is_empty() && streams.is_empty() {
+        if state.wanted.is_empty() {
             collector = None;
             state.live = Live::default();
             shared.say(applied, 0);
@@ -47,19 +47,9 @@ pub(super) fn run(shared: &Arc<Shared>) {
             drop(shared.changed.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner));
             continue;
         }
-        let leased = is_changed.then(|| state.leases.paths());
+        let wanted = is_changed.then(|| state.wanted.paths());
         drop(state);
-        if let Some(leased) = leased {
-            let mut paths: Vec<PathPattern> = Vec::new();
-            // What stays keeps its place.
-            let wanted: Vec<_> = leased.into_iter().chain(streams.paths().cloned()).collect();
-            let before = collector.as_ref().map_or(&[][..], |collector| &collector.paths);
-            paths.extend(before.iter().filter(|path| wanted.contains(path)).cloned());
-            for path in wanted {
-                if !paths.contains(&path) {
-                    paths.push(path);
-                }
-            }
+        if let Some(paths) = wanted {
             match &mut collector {
                 Some(collector) if collector.paths == paths => {}
                 Some(collector) => collector.take_wants(shared, paths),

@@ -16,6 +16,8 @@ use crate::series::SeriesName;
 const MAX_SERIES: usize = 10_000;
 /// Most series of all different streams together.
 const MAX_ALL_SERIES: usize = 100_000;
+/// Most counter paths of all different streams together: each is looked up by itself when instances come or go.
+const MAX_ALL_PATHS: usize = 1 << 13;
 
 /// A reader that comes.
 pub(super) struct Arriving {
@@ -59,35 +61,30 @@ pub(super) struct Collected<'a> {
 }
 
 impl Streams {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// What streams want, in the order in which they came.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathPattern> {
-        self.0.iter().flat_map(|group| &group.paths)
-    }
-
     pub(super) fn add(&mut self, Arriving { paths, every, sender, overrun }: Arriving) {
         let reader = Reader { sender, overrun, has_names: false };
-        match self.0.iter_mut().find(|group| group.every == every && group.paths == paths) {
-            Some(group) => group.readers.push(reader),
-            None => {
-                let (layout, names) = (Layout::default(), Bytes::new());
-                self.0.push(Group { paths, every, layout, names, readers: vec![reader] });
-            }
+        if let Some(group) = self.0.iter_mut().find(|group| group.every == every && group.paths == paths) {
+            group.readers.push(reader);
+            return;
+        }
+        let known: usize = self.0.iter().map(|group| group.paths.len()).sum();
+        let is_too_much = known + paths.len() > MAX_ALL_PATHS;
+        let (layout, names) = (Layout::default(), Bytes::new());
+        let mut group = Group { paths, every, layout, names, readers: vec![reader] };
+        if is_too_much {
+            group.refuse("the streams are of too many different selections already; try again later");
+        } else {
+            self.0.push(group);
         }
     }
 
-    /// Forgets who is gone; gives whether other paths are wanted since.
-    pub(super) fn forget_gone(&mut self) -> bool {
+    /// Forgets who is gone.
+    pub(super) fn forget_gone(&mut self) {
         for group in &mut self.0 {
             group.readers.retain(|reader| !reader.sender.is_closed());
         }
         // Of some groups the last reader was let go when it was sent something.
-        let before = self.0.len();
         self.0.retain(|group| !group.readers.is_empty());
-        self.0.len() != before
     }
 
     /// Hands a collection to everybody whose turn it is. `averages` gives the averages of so many intervals, with the Unix
@@ -216,28 +213,49 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
 mod tests {
     use super::*;
 
+    fn come(streams: &mut Streams, paths: &[PathPattern]) -> tokio::sync::mpsc::Receiver<Bytes> {
+        let (sender, events) = tokio::sync::mpsc::channel(1);
+        streams.add(Arriving { paths: paths.to_vec(), every: 1, sender, overrun: Arc::default() });
+        events
+    }
+
     #[test]
-    fn what_was_wanted_by_readers_that_are_gone_is_not_wanted() {
-        let paths = vec![PathPattern::parse(r"\Set\Counter").expect("a path")];
+    fn readers_that_are_gone_are_forgotten() {
+        let paths = [PathPattern::parse(r"\Set\Counter").expect("a path")];
         let values = LiveValues::default();
         let collected = Collected { values: &values, has_changed: true, number: 1, time: 0.0, interval: 1.0 };
         // Gone between two collections, or found gone by one.
         for is_found in [false, true] {
             let mut streams = Streams::default();
-            let mut come = || {
-                let (sender, events) = tokio::sync::mpsc::channel(1);
-                streams.add(Arriving { paths: paths.clone(), every: 1, sender, overrun: Arc::default() });
-                events
-            };
-            let (first, second) = (come(), come());
+            let (first, second) = (come(&mut streams, &paths), come(&mut streams, &paths));
             drop(first);
-            assert!(!streams.forget_gone(), "another one reads the same");
+            streams.forget_gone();
+            assert_eq!(streams.0.len(), 1, "another one reads the same");
             drop(second);
             if is_found {
                 streams.publish(&collected, |_| Arc::default());
             }
-            assert!(streams.forget_gone());
-            assert!(streams.is_empty());
+            streams.forget_gone();
+            assert!(streams.0.is_empty());
         }
+    }
+
+    #[test]
+    fn different_selections_are_bounded() {
+        let path = |number| PathPattern::parse(&format!(r"\Set\Counter {number}")).expect("a path");
+        let mut paths: Vec<_> = (0..256).map(path).collect();
+        let mut streams = Streams::default();
+        let mut kept = Vec::new();
+        let mut is_full = false;
+        while !is_full && kept.len() < 512 {
+            paths.rotate_left(1);
+            let mut events = come(&mut streams, &paths);
+            is_full = events.try_recv().is_ok_and(|event| event.starts_with(b"event: error"));
+            kept.push(events);
+        }
+        assert_eq!((is_full, kept.len()), (true, MAX_ALL_PATHS / 256 + 1));
+        // Who wants what another has finds room.
+        paths.rotate_right(1);
+        assert!(come(&mut streams, &paths).try_recv().is_err());
     }
 }

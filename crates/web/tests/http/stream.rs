@@ -173,8 +173,49 @@ fn the_end_is_quick_while_streams_are_open() {
     streams.iter_mut().for_each(|stream| drop(stream.sample()));
     let start = Instant::now();
     served.stop();
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    // Who waited for a stream would wait for ever.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     for stream in &mut streams {
         while stream.next().is_some() {}
     }
+}
+
+/// Streams of many different paths would hold up the collection for all.
+#[test]
+fn paths_of_streams_count_with_all_others() {
+    let machine = Machine::new(3);
+    let served = Served::start(&machine, Wishes::default());
+    let paths = |stream: usize| -> Vec<String> {
+        (0..256).map(|number| format!(r"\Set {stream}\Counter {number}")).collect()
+    };
+    let mut usual = Events::open(served.address, &[("path", r"\Things(p1)\Number")]);
+    usual.sample();
+    // 2,048 paths are collected for all.
+    let open = |stream: usize| {
+        let paths = paths(stream);
+        let parameters: Vec<_> = paths.iter().map(|path| ("path", path.as_str())).collect();
+        let mut reader = BufReader::new(connect(served.address));
+        let target = target("/api/stream", &parameters);
+        let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+        reader.get_mut().write_all(request.as_bytes()).expect("sent");
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("an answer");
+        (line.split(' ').nth(1).expect("a status").parse::<u16>().expect("a number"), reader)
+    };
+    let mut streams: Vec<_> = (0..7).map(open).collect();
+    assert!(streams.iter().all(|(status, _)| *status == 200));
+    assert_eq!(open(7).0, 429);
+    // The others go on, and who wants what is collected already.
+    usual.sample();
+    assert_eq!(open(6).0, 200);
+    let query = target("/api/query", &[("path", r"\Things(p1)\Number")]);
+    assert_eq!(get(served.address, &query).status, 200);
+    // One that goes makes room.
+    streams.pop();
+    let is_room = |_| {
+        std::thread::sleep(Duration::from_millis(10));
+        open(7).0 == 200
+    };
+    assert!((0..2000).any(is_room));
+    usual.sample();
 }
