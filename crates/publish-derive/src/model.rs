@@ -4,6 +4,7 @@ mod fields;
 
 use proc_macro2::{Ident, Span};
 use syn::{Data, DeriveInput, Error, Fields, Type as SynType};
+use tachograph_shm::naming::fault_of_set_name;
 
 use crate::attributes::{Entries, Errors, documentation};
 use crate::types::Type;
@@ -12,9 +13,6 @@ pub(crate) use fields::{Kind, NO_DISPLAY};
 
 /// The namespace of the GUIDs of sets without one.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
-
-/// Most characters of a name (UTF-16 units).
-const MAX_NAME: usize = 1023;
 
 const SET_KEYS: &[&str] =
     &["name", "guid", "provider", "provider_guid", "help", "instances", "instances_help", "detail"];
@@ -90,7 +88,9 @@ impl Set {
         let had_name = keys.has("name");
         let name = match keys.text("name", &mut errors) {
             Some((name, span)) => {
-                check_name("counter set", &name, span, &mut errors);
+                if let Some(fault) = fault_of_set_name(&name) {
+                    errors.at(span, format!("the name of a counter set {fault}"));
+                }
                 name
             }
             None => {
@@ -135,20 +135,6 @@ fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
             _ => Err(Error::new(input.ident.span(), text)),
         },
         _ => Err(Error::new(input.ident.span(), text)),
-    }
-}
-
-/// What a name must hold.
-pub(crate) fn check_name(what: &str, name: &str, span: Span, errors: &mut Errors) {
-    if name.trim().is_empty() {
-        errors.at(span, format!("the name of a {what} cannot be empty"));
-    } else if name.encode_utf16().count() > MAX_NAME {
-        errors.at(span, format!("the name of a {what} has at most {MAX_NAME} characters of UTF-16"));
-    } else if let Some(wrong) = name.chars().find(|character| *character == '\\' || character.is_control()) {
-        errors.at(
-            span,
-            format!("the name of a {what} cannot hold {wrong:?}: paths of counters could not tell it"),
-        );
     }
 }
 

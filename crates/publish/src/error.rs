@@ -19,6 +19,8 @@ pub enum PublishError {
     Control(PathBuf, io::Error),
     /// `/etc/group` does not name this group, or cannot be read.
     UnknownGroup(String),
+    /// Counter paths cannot mean the set or a counter by this name, so nobody would see it: which, and why not.
+    Name(String),
     /// The counter set has no counters.
     NoCounters(Guid),
     /// A counter of a set that is described at run time has to have a plain cell without stripes; the counter's id.
@@ -61,7 +63,11 @@ impl PublishError {
             Self::Write(error) => write_code(error),
             Self::Control(_, error) => io_code(error),
             Self::UnknownGroup(_) => 1319,
-            Self::NoCounters(_) | Self::NotPlain(_) | Self::NotByReference(_) | Self::Mismatch(_) => 87,
+            Self::Name(_)
+            | Self::NoCounters(_)
+            | Self::NotPlain(_)
+            | Self::NotByReference(_)
+            | Self::Mismatch(_) => 87,
             Self::SetExists(_) => 183,
             Self::UnknownSet(_) | Self::UnknownInstance(..) | Self::UnknownCounter(_) => 1168,
             Self::ForkedChild | Self::Stopped => 6,
@@ -145,6 +151,7 @@ impl fmt::Display for PublishError {
                 f,
                 "/etc/group does not name the group '{name}': create it, or give the group's number with gid()"
             )?,
+            Self::Name(why) => f.write_str(why)?,
             Self::NoCounters(set) => write!(f, "the counter set {set} has no counters")?,
             Self::NotPlain(id) => write!(
                 f,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tachograph_shm::{Description, Options, Readers, SetFile};
+use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
+use tachograph_shm::{CounterDescription, Description, Options, Readers, SetFile};
 
 use crate::control::{ControlCallback, Request};
 use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInstance, tsc};
@@ -185,6 +186,7 @@ impl Publisher {
         if let Some(label) = &self.label {
             description.label.clone_from(label);
         }
+        check_names(&description)?;
         let (folder, readers) = (self.folder.clone(), self.readers()?);
         let options = Options { folder, readers, capacity: self.capacity, has_control };
         Ok(SetFile::create(description, &options)?)
@@ -213,6 +215,26 @@ fn find_gid(groups: &[u8], name: &str) -> Option<u32> {
         let gid = fields.nth(1)?;
         is_it.then(|| std::str::from_utf8(gid).ok()?.parse().ok()).flatten()
     })
+}
+
+/// What no counter path could mean, nobody would see. Names that are missing are those of a manifest.
+fn check_names(description: &Description) -> Result<(), PublishError> {
+    let wrong = |what: &str, name: &str, fault| {
+        PublishError::Name(format!("the name of {what}, '{}', {fault}", name.escape_debug()))
+    };
+    if !description.name.is_empty()
+        && let Some(fault) = fault_of_set_name(&description.name)
+    {
+        return Err(wrong("the counter set", &description.name, fault));
+    }
+    for counter in &description.counters {
+        let is_shown =
+            counter.attributes & CounterDescription::NO_DISPLAYABLE == 0 && !counter.name.is_empty();
+        if is_shown && let Some(fault) = fault_of_counter_name(&counter.name) {
+            return Err(wrong("the counter", &counter.name, fault));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

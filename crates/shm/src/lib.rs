@@ -34,6 +34,8 @@ mod layout;
 #[cfg(not(loom))]
 mod map;
 #[cfg(not(loom))]
+pub mod naming;
+#[cfg(not(loom))]
 mod problem;
 #[cfg(not(loom))]
 mod reader;

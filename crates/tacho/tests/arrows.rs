@@ -10,7 +10,7 @@ use serde_json::Value;
 const ARROWS: [(&str, &[&str]); 16] = [
     ("tachograph-counters", &[]),
     ("tachograph-shm", &[]),
-    ("tachograph-publish-derive", &[]),
+    ("tachograph-publish-derive", &["tachograph-shm"]),
     ("tachograph-publish", &["tachograph-counters", "tachograph-shm", "tachograph-publish-derive"]),
     // Its tests publish what they read.
     ("tachograph-perflib", &["tachograph-counters", "tachograph-shm", "tachograph-publish"]),

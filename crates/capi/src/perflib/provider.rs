@@ -96,16 +96,20 @@ impl OpenProvider {
             return Err(Refusal::null("Instance"));
         }
         let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        blocks.get(&block.addr()).cloned().ok_or_else(|| {
-            Refusal::argument("The instance is none of this provider: pass what PerfCreateInstance returned.")
-        })
+        blocks.get(&block.addr()).cloned().ok_or_else(unknown_block)
     }
 
     /// Takes an instance out of its set; its block is given back.
     pub(super) fn delete(&self, block: *const c_void) -> Result<(), Refusal> {
         let found = self.block(block)?;
-        self.provider.delete_instance(found.set, &found.name, found.id)?;
-        self.blocks.write().unwrap_or_else(PoisonError::into_inner).remove(&block.addr());
+        let blocks = || self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        // First the address: who passes it a second time must not end an instance that has got the name since.
+        if blocks().remove(&block.addr()).is_none() {
+            return Err(unknown_block());
+        }
+        self.provider.delete_instance(found.set, &found.name, found.id).inspect_err(|_| {
+            blocks().insert(block.addr(), Arc::clone(&found));
+        })?;
         Ok(())
     }
 
@@ -153,6 +157,10 @@ impl OpenProvider {
     pub(super) fn stop(&self) {
         self.provider.stop();
     }
+}
+
+fn unknown_block() -> Refusal {
+    Refusal::argument("The instance is none of this provider: pass what PerfCreateInstance returned.")
 }
 
 fn undeclared(set: Guid) -> Refusal {

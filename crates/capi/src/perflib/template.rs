@@ -144,6 +144,11 @@ fn check(description: &Description) -> Result<(), Refusal> {
             ..CounterInfo::new(counter.id, "", CounterType(counter.counter_type))
         })
         .collect();
+    if !info.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
+        return Err(Refusal::argument(
+            "The template cannot be shown: no counter has a type with a value of its own.",
+        ));
+    }
     info.check_in_words()
         .map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
 }
@@ -215,6 +220,10 @@ mod tests {
         }
         let twice = [(1, CounterType::BULK_COUNT), (1, CounterType::RAWCOUNT)];
         assert!(description(&template(2, &twice)).is_err());
+        for shows_nothing in [CounterType::TEXT, CounterType::AVERAGE_BASE, CounterType(u32::MAX)] {
+            let refused = description(&template(2, &[(1, shows_nothing)])).expect_err("nothing to show");
+            assert_eq!(refused.code, ErrorCode::INVALID_PARAMETER, "{shows_nothing:?}");
+        }
         let wildcard = [(u32::MAX, CounterType::BULK_COUNT)];
         assert!(description(&template(2, &wildcard)).is_err());
     }

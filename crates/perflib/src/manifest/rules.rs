@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType as T;
 use tachograph_counters::wildcard::fold_case;
+use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
 
 use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft};
 use super::element::Reader;
@@ -37,10 +38,29 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
     let mut counter_uris = Unique::default();
     let is_kernel = provider.provider_type.is_some_and(|found| found.value == ProviderType::KernelMode);
     for set in sets {
+        check_set_name(set, reader);
         check_set(set, is_kernel, reader);
         for counter in &set.counters {
             let subject = (counter.label.as_str(), "uri");
             counter_uris.check(counter.uri.as_ref(), Arc::clone, |uri| shown(uri), subject, reader);
+        }
+    }
+}
+
+/// Windows takes names that no counter path can mean; readers here leave them out.
+fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
+    if let Some(name) = &set.name
+        && let Some(fault) = fault_of_set_name(&name.value)
+    {
+        let expected = format!("another: the name of a set {fault}");
+        reader.warning(name.at, format_args!("{}, name", set.label), shown(&name.value), expected);
+    }
+    for counter in set.counters.iter().filter(|counter| !counter.attributes.has(Attributes::NO_DISPLAYABLE)) {
+        if let Some(name) = &counter.name
+            && let Some(fault) = fault_of_counter_name(&name.value)
+        {
+            let expected = format!("another: the name of a counter {fault}");
+            reader.warning(name.at, format_args!("{}, name", counter.label), shown(&name.value), expected);
         }
     }
 }

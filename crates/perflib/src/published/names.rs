@@ -84,6 +84,17 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// What publishers let pass, readers show.
+        #[test]
+        fn publishers_and_readers_agree(set in "[a-zü ()#/\\\\.:*?]{0,8}", counter in "[a-zü ()#/\\\\.:*?]{0,8}") {
+            use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
+            if fault_of_set_name(&set).is_none() && fault_of_counter_name(&counter).is_none() {
+                proptest::prop_assert!(can_be_named(&set, &counter), "{set:?} {counter:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_mark_is_a_set_of_its_own() {
         let guid = Guid::from_u128(0x1234);

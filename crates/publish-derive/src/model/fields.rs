@@ -3,8 +3,9 @@
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{Field, FieldsNamed, Type as SynType};
+use tachograph_shm::naming::fault_of_counter_name;
 
-use super::{Counter, DETAILS, OwnBase, Spans, check_name};
+use super::{Counter, DETAILS, OwnBase, Spans};
 use crate::attributes::{Entries, Errors, Value, documentation, listed};
 use crate::types::{self, Class, Needs, Type};
 
@@ -346,5 +347,11 @@ fn read_base(
             errors.at(type_span, text);
             (None, None)
         }
+    }
+}
+
+fn check_name(what: &str, name: &str, span: Span, errors: &mut Errors) {
+    if let Some(fault) = fault_of_counter_name(name) {
+        errors.at(span, format!("the name of a {what} {fault}"));
     }
 }

@@ -49,6 +49,28 @@ fn a_guid_may_be_started_twice() {
 }
 
 #[test]
+fn names_that_nobody_could_ask_for_are_refused() {
+    let (folder, provider) = provider();
+    let mut set = pumps(InstanceKind::Multiple);
+    set.name = "Pumps (north)".into();
+    let error = provider.register(set.clone()).expect_err("no path means it");
+    assert_eq!(error.code(), 87);
+    assert_eq!(
+        error.to_string(),
+        "the name of the counter set, 'Pumps (north)', cannot hold '(': paths of counters could not tell it"
+    );
+    set.name = "Pumps".into();
+    set.counters[0].name = "Strokes\\sec".into();
+    assert_eq!(code(provider.register(set.clone())), 87);
+    assert_eq!(seen::sets(folder.path()).len(), 0);
+    // What is not shown is not asked for, and names of a manifest are missing here.
+    set.counters[0].attributes = CounterDescription::NO_DISPLAYABLE;
+    set.counters[1].name = String::new();
+    set.name = String::new();
+    provider.register(set).expect("registered");
+}
+
+#[test]
 fn sets_are_registered_once_and_have_counters() {
     let (folder, provider) = provider();
     assert_eq!(code(provider.register(Description::new("Empty", PUMPS, InstanceKind::Single))), 87);

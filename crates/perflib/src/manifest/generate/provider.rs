@@ -16,6 +16,9 @@ use crate::registration::InstanceType;
 const FIRST_OFFSET: usize = 32;
 const VALUE_BYTES: usize = 8;
 
+/// `ERROR_ALREADY_EXISTS` of winerror.h.
+const ALREADY_EXISTS: u32 = 183;
+
 /// The header for a provider in C or C++, over perflib.h: `<prefix>CounterInitialize` starts the provider and declares its
 /// sets, `<prefix>CounterCleanup` stops it; the handle is `<prefix><provider symbol>`, GUIDs are `<prefix><symbol>Guid`, ids
 /// are macros named by the counters' symbols. With `callback="custom"` the first one takes the callback and the functions
@@ -92,7 +95,8 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
         "\n/* Stops the provider; its sets and instances are gone. */\n\
          static inline ULONG {prefix}CounterCleanup(void)\n{{\n    ULONG status = 0;\n    if ({handle} != 0) {{\n        \
          status = PerfStopProvider({handle});\n        {handle} = 0;\n    }}\n    return status;\n}}\n\
-         \n/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left. */\n\
+         \n/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left.\n \
+          * 183 (ERROR_ALREADY_EXISTS) where it runs already. */\n\
          static inline ULONG {prefix}CounterInitialize({parameters})\n{{\n"
     );
     let mut names = Names::default();
@@ -105,6 +109,8 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
         template(out, set, local, manifest);
     }
     let _ = writeln!(out, "    GUID provider = {handle}Guid;");
+    // A second provider would take the handle of the first one, which nobody could stop then.
+    let _ = write!(out, "    if ({handle} != 0) {{\n        return {ALREADY_EXISTS};\n    }}\n");
     if provider.callback == Callback::Custom {
         let _ = write!(
             out,

@@ -36,7 +36,8 @@ static inline ULONG CounterCleanup(void)
     return status;
 }
 
-/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left. */
+/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left.
+ * 183 (ERROR_ALREADY_EXISTS) where it runs already. */
 static inline ULONG CounterInitialize(PERFLIBREQUEST callback, PERF_MEM_ALLOC allocate, PERF_MEM_FREE release)
 {
     static struct {
@@ -74,6 +75,9 @@ static inline ULONG CounterInitialize(PERFLIBREQUEST callback, PERF_MEM_ALLOC al
         },
     };
     GUID provider = ShopProviderGuid;
+    if (ShopProvider != 0) {
+        return 183;
+    }
     PERF_PROVIDER_CONTEXT context;
     context.ContextSize = sizeof(context);
     context.Reserved = 0;
