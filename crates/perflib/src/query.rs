@@ -10,7 +10,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
-use crate::provider::TIME_TO_PREPARE;
+use crate::provider::{CollectionId, TIME_TO_PREPARE};
 use crate::registry::{Entry, Registry, instances_of};
 use crate::{ErrorCode, Failure, InstanceFilter, Moments, Rows};
 use added::Added;
@@ -315,10 +315,13 @@ impl Query {
     ///
     /// Instances are matched anew each time.
     pub fn collect(&mut self) -> Moments {
+        let collection = CollectionId::next();
+        let wanted = || self.sets.iter().filter(|set| set.is_wanted);
+        // All of them before the first is waited for: a slow one takes nothing from the time of the others.
+        wanted().for_each(|set| set.entry.host().ask(&set.rows, collection));
+        // Not before that: asking may take its time where another query waits for the same set.
         let until = Instant::now() + TIME_TO_PREPARE;
-        for set in self.sets.iter().filter(|set| set.is_wanted) {
-            set.entry.host().prepare(&set.rows, until);
-        }
+        wanted().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Only now, when nobody is waited for any more.
         self.at = self.registry.clock().now();
         for set in &mut self.sets {
