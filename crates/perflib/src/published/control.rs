@@ -146,12 +146,15 @@ impl Connection {
     /// Says what changed in what is wanted, on behalf of a request.
     fn tell_changes(&mut self, member: &Member, wanted: &Wanted, request: &Awaited) {
         let wanted = wanted.lock();
-        let is_same = wanted.len() == self.told.len() && wanted.keys().eq(self.told.iter());
-        if is_same {
+        // All of them are told as one; the counters that others want besides are told again when it is not all any more.
+        let is_all = wanted.contains_key(&WILDCARD_ID);
+        let is_told = |id: &u32| wanted.contains_key(id) && (!is_all || *id == WILDCARD_ID);
+        let ids = || wanted.keys().copied().filter(is_told);
+        if ids().eq(self.told.iter().copied()) {
             return;
         }
-        let removed: Vec<u32> = self.told.iter().filter(|id| !wanted.contains_key(id)).copied().collect();
-        let added: Vec<u32> = wanted.keys().filter(|id| !self.told.contains(id)).copied().collect();
+        let removed: Vec<u32> = self.told.iter().copied().filter(|id| !is_told(id)).collect();
+        let added: Vec<u32> = ids().filter(|id| !self.told.contains(id)).collect();
         drop(wanted);
         removed.iter().for_each(|&id| self.push(member, Kind::RemoveCounter, id, Some(request)));
         added.iter().for_each(|&id| self.push(member, Kind::AddCounter, id, Some(request)));

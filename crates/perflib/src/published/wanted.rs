@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The counters of a set that queries want, with how many want each.
+/// The counters of a set that queries want, with how many want each. `u32::MAX` stands for all that the set has.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted(Mutex<BTreeMap<u32, usize>>);
 

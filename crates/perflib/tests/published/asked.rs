@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::CounterType as T;
+use tachograph_perflib::block::Identifier;
 use tachograph_perflib::{Clock, ErrorCode};
 use tachograph_shm::control::{Kind, Request};
 use tachograph_shm::{CounterDescription, Description, Guid, InstanceKind, Options, SetFile, Slot};
@@ -102,6 +103,38 @@ fn a_provider_is_asked_before_it_is_read() {
     assert_eq!(seen, [(Kind::RemoveCounter, 2)]);
     drop(consumer);
     assert_eq!(asked.recv_timeout(Duration::from_secs(10)), Ok((Kind::RemoveCounter, 1)));
+}
+
+/// An identifier without a counter is for all counters of its set, and is told as one.
+#[test]
+fn all_counters_are_told_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_file, _slot, asked) = provider(folder.path(), "a", always(0));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
+    let set = consumer.registry.find("Shop").expect("the set").guid;
+    let name = "*".to_owned();
+    let mut every = [Identifier { set, status: 0, counter_id: None, instance_id: None, index: 0, name }];
+    let all = u32::MAX;
+    let told = |consumer: &mut Consumer| -> Vec<_> {
+        consumer.query.collect();
+        let seen = std::iter::from_fn(|| asked.recv_timeout(Duration::from_secs(20)).ok());
+        let until_end = seen.take_while(|(kind, _)| *kind != Kind::CollectEnd);
+        until_end.filter(|(kind, _)| *kind != Kind::CollectStart).collect()
+    };
+    assert_eq!(told(&mut consumer), [(Kind::AddCounter, 1)]);
+    consumer.query.add(&mut every);
+    assert_eq!(every[0].status, 0);
+    assert_eq!(told(&mut consumer), [(Kind::RemoveCounter, 1), (Kind::AddCounter, all)]);
+    assert_eq!(told(&mut consumer), []);
+    // What another query wants of them is not told beside it, but when it is not all any more.
+    let mut other = Consumer::on(Arc::clone(&consumer.registry), &[r"\Shop(*)\Open Orders"]);
+    assert_eq!(told(&mut other), []);
+    consumer.query.delete(&mut every);
+    assert_eq!(every[0].status, 0);
+    assert_eq!(
+        told(&mut consumer),
+        [(Kind::RemoveCounter, all), (Kind::AddCounter, 1), (Kind::AddCounter, 2)]
+    );
 }
 
 #[test]
