@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::provider::TIME_TO_PREPARE;
+use crate::provider::{CollectionId, TIME_TO_PREPARE};
 use crate::{ErrorCode, Failure, Provider, Rows};
 
 /// A provider and where it runs.
@@ -49,7 +49,9 @@ impl Host {
         std::thread::Builder::new().name(name).spawn(move || {
             while let Ok(mut rows) = to_do.recv() {
                 let outcome = caught(|| {
-                    provider.prepare(&rows, Instant::now() + TIME_TO_PREPARE);
+                    let collection = CollectionId::next();
+                    provider.ask(&rows, collection);
+                    provider.prepare(&rows, collection, Instant::now() + TIME_TO_PREPARE);
                     provider.collect(&mut rows)
                 });
                 if done.send(Answer { rows, outcome }).is_err() {
@@ -60,23 +62,26 @@ impl Host {
         Ok(Self::Worker(Box::new(Worker { requests, answers, deadline, is_late: false, spare: None })))
     }
 
+    /// Begins to get ready to collect into `rows`; failures come out of collecting.
+    pub(crate) fn ask(&mut self, rows: &Rows, collection: CollectionId) {
+        self.tell(|provider| provider.ask(rows, collection));
+    }
+
     /// Gets ready to collect into `rows`; failures come out of collecting.
-    pub(crate) fn prepare(&mut self, rows: &Rows, until: Instant) {
-        if let Self::Inline(provider) = self
-            && let Outcome::Panicked(failure) = caught(|| {
-                provider.prepare(rows, until);
-                Ok(())
-            })
-        {
-            *self = Self::Failed(failure);
-        }
+    pub(crate) fn prepare(&mut self, rows: &Rows, collection: CollectionId, until: Instant) {
+        self.tell(|provider| provider.prepare(rows, collection, until));
     }
 
     /// Tells a provider that nobody asks for its set any more.
     pub(crate) fn rest(&mut self) {
+        self.tell(|provider| provider.rest());
+    }
+
+    /// Tells something to a provider that runs in this thread.
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Provider)) {
         if let Self::Inline(provider) = self
             && let Outcome::Panicked(failure) = caught(|| {
-                provider.rest();
+                what(&mut **provider);
                 Ok(())
             })
         {

@@ -27,7 +27,7 @@ pub use filter::InstanceFilter;
 pub use guid::{Guid, GuidError};
 pub use instance::InstanceKey;
 pub use numbering::Numbering;
-pub use provider::{Failure, Provider};
+pub use provider::{CollectionId, Failure, Provider};
 pub use query::{PathMatch, QueriedSet, Query};
 pub use registry::Registry;
 pub use rows::{Row, Rows, Trouble};

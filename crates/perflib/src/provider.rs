@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::registration::CounterSetInfo;
@@ -46,13 +47,24 @@ pub trait Provider: Send {
     /// The counter set, with the counters that this machine can give; one that it cannot give at all is left out.
     fn info(&self) -> &Arc<CounterSetInfo>;
 
-    /// Gets ready for a collection, whose moment comes after all its providers are ready: what a provider has to wait for, it
-    /// waits for here, so that no value is newer than the time stamp of the collection.
+    /// Begins to get ready for a collection, without waiting for anybody: a provider that has to ask others asks them here.
+    /// All providers of a collection are asked before the first of them is waited for in [`prepare`](Self::prepare).
     ///
-    /// `rows` say what will be wanted; their rows are those of a collection before. All providers of a collection have until
-    /// `until`, together. Of a provider on a [worker](crate::Registry::register_on_worker) it is part of collecting.
-    fn prepare(&mut self, rows: &Rows, until: Instant) {
-        let _ = (rows, until);
+    /// `rows` say what will be wanted; their rows are those of a collection before. Several collections may be under way:
+    /// another may ask before this one is waited for. Of a provider on a [worker](crate::Registry::register_on_worker) it is
+    /// part of collecting.
+    fn ask(&mut self, rows: &Rows, collection: CollectionId) {
+        let _ = (rows, collection);
+    }
+
+    /// Gets ready for the collection that it was [asked](Self::ask) for, whose moment comes after all its providers are
+    /// ready: what a provider has to wait for, it waits for here, so that no value is newer than the time stamp of the
+    /// collection.
+    ///
+    /// All providers of a collection have until `until`, together. What came before that is taken also where the others used
+    /// the time up.
+    fn prepare(&mut self, rows: &Rows, collection: CollectionId, until: Instant) {
+        let _ = (rows, collection, until);
     }
 
     /// Adds one row for each instance that there is now and that is [wanted](Rows::wants_instance), in the provider's
@@ -70,7 +82,19 @@ pub trait Provider: Send {
     fn rest(&mut self) {}
 }
 
-/// How long all providers of a collection have to get ready, together.
+/// Tells a collection from every other of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CollectionId(u64);
+
+impl CollectionId {
+    /// That of a new collection.
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// How long all providers of a collection have to get ready, together, after all of them were asked.
 pub(crate) const TIME_TO_PREPARE: Duration = Duration::from_secs(1);
 
 /// Why a counter set could not be collected.

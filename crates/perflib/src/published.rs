@@ -32,6 +32,7 @@ mod plan;
 mod set;
 mod source;
 mod total;
+mod wanted;
 
 use std::path::PathBuf;
 use std::sync::Arc;

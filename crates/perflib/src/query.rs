@@ -1,6 +1,7 @@
 //! Queries: what a consumer asks for, collected at one moment.
 
 mod added;
+mod queried_set;
 mod results;
 
 use std::sync::Arc;
@@ -10,10 +11,13 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
-use crate::provider::TIME_TO_PREPARE;
+use crate::provider::{CollectionId, TIME_TO_PREPARE};
 use crate::registry::{Entry, Registry, instances_of};
-use crate::{ErrorCode, Failure, InstanceFilter, Moments, Rows};
+use crate::{ErrorCode, InstanceFilter, Moments};
 use added::Added;
+use queried_set::{Wants, not_collected};
+
+pub use queried_set::QueriedSet;
 
 /// A query of a machine: identifiers and counter paths that are collected together, with one time stamp.
 ///
@@ -35,70 +39,6 @@ pub struct Query {
     added: Vec<Added>,
     sets: Vec<QueriedSet>,
     at: Moments,
-}
-
-/// A counter set of a query: everything that its identifiers and paths want of it, collected once.
-///
-/// It keeps its place among [`Query::sets`] for as long as anything of it is asked for, or it is in the registry. After that
-/// a set that is new may get the place.
-pub struct QueriedSet {
-    entry: Arc<Entry>,
-    rows: Rows,
-    outcome: Result<(), Failure>,
-    /// Whether anything of it is asked for.
-    is_wanted: bool,
-    /// The counters that the set's provider was told of.
-    told: Vec<u32>,
-}
-
-impl QueriedSet {
-    /// The instances and raw values of the collection; empty where it failed.
-    pub fn rows(&self) -> &Rows {
-        &self.rows
-    }
-
-    /// Whether the set could be collected.
-    ///
-    /// # Errors
-    ///
-    /// Why it could not.
-    pub fn outcome(&self) -> Result<(), &Failure> {
-        self.outcome.as_ref().copied()
-    }
-
-    /// Takes note of whether anything of it is asked for. What is not is let go: what a provider keeps for the next
-    /// collection, and the rows of the last one.
-    fn ask(&mut self, is_wanted: bool) {
-        match (std::mem::replace(&mut self.is_wanted, is_wanted), is_wanted) {
-            (false, true) => self.entry.asks(),
-            (true, false) => {
-                self.rows = Rows::new(Arc::clone(&self.entry.info));
-                self.entry.asks_no_more();
-            }
-            _ => {}
-        }
-    }
-
-    /// Tells a provider that has to know which counters are asked for now.
-    fn tell(&mut self, is_asked_for: bool) {
-        if !self.entry.listens() {
-            return;
-        }
-        let positions = if is_asked_for { self.rows.positions() } else { &[] };
-        let ids: Vec<u32> = positions.iter().map(|&place| self.rows.info().counters[place].id).collect();
-        let missing = |from: &[u32], other: &[u32]| -> Vec<u32> {
-            from.iter().filter(|id| !other.contains(id)).copied().collect()
-        };
-        self.entry.tell(&missing(&ids, &self.told), &missing(&self.told, &ids));
-        self.told = ids;
-    }
-}
-
-impl Drop for QueriedSet {
-    fn drop(&mut self) {
-        self.tell(false);
-        self.ask(false);
-    }
 }
 
 /// A counter that a path was added for.
@@ -264,13 +204,7 @@ impl Query {
         if let Some(known) = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry)) {
             return known;
         }
-        let set = QueriedSet {
-            entry: Arc::clone(entry),
-            rows: Rows::new(Arc::clone(&entry.info)),
-            outcome: Err(not_collected()),
-            is_wanted: false,
-            told: Vec::new(),
-        };
+        let set = QueriedSet::new(entry);
         match (0..self.sets.len()).find(|&place| self.is_gone(place)) {
             Some(place) => {
                 self.sets[place] = set;
@@ -304,8 +238,9 @@ impl Query {
             let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
             if set.rows.want(ids, filters) {
                 set.outcome = Err(not_collected());
-                set.tell(true);
             }
+            let is_for_all = of_set().any(|added| added.counter_id().is_none());
+            set.tell(if is_for_all { Wants::EveryCounter } else { Wants::Counters });
             set.ask(is_wanted);
         }
     }
@@ -315,10 +250,13 @@ impl Query {
     ///
     /// Instances are matched anew each time.
     pub fn collect(&mut self) -> Moments {
+        let collection = CollectionId::next();
+        let wanted = || self.sets.iter().filter(|set| set.is_wanted);
+        // All of them before the first is waited for: a slow one takes nothing from the time of the others.
+        wanted().for_each(|set| set.entry.host().ask(&set.rows, collection));
+        // Not before that: asking may take its time where another query waits for the same set.
         let until = Instant::now() + TIME_TO_PREPARE;
-        for set in self.sets.iter().filter(|set| set.is_wanted) {
-            set.entry.host().prepare(&set.rows, until);
-        }
+        wanted().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Only now, when nobody is waited for any more.
         self.at = self.registry.clock().now();
         for set in &mut self.sets {
@@ -362,20 +300,5 @@ impl Query {
     #[doc(alias = "PerfQueryCounterData")]
     pub fn data(&self, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
         results::encode(self, out)
-    }
-}
-
-/// Of a set whose identifiers changed since.
-fn not_collected() -> Failure {
-    Failure::new(ErrorCode::NO_DATA, "not collected since it was added or changed")
-}
-
-impl std::fmt::Debug for QueriedSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("QueriedSet")
-            .field("set", &self.entry.info.name)
-            .field("rows", &self.rows.instances().len())
-            .field("outcome", &self.outcome)
-            .finish()
     }
 }

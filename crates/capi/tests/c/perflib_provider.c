@@ -271,7 +271,7 @@ static void values(void)
 /* ---- The callback ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ULONG seen[10], last_id, answer[10];
+static ULONG seen[10], seen_of_all[10], last_id, answer[10];
 static HANDLE controlled;
 static PERF_COUNTERSET_INSTANCE *controlled_instance;
 static ULONGLONG calls;
@@ -303,6 +303,7 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
         HOLDS(identity->InstanceId == 0xFFFFFFFF && is_text(buffer, identity->NameOffset, "*"));
         HOLDS(is_text(buffer, identity->MachineOffset, machine));
         last_id = identity->CounterId;
+        seen_of_all[request] += last_id == 0xFFFFFFFF;
     } else if (request == PERF_COLLECT_START) {
         /* The last chance to refresh a value. */
         RETURNS(PerfSetULongLongCounterValue(controlled, controlled_instance, 1, ++calls), ERROR_SUCCESS);
@@ -311,14 +312,14 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
     return code;
 }
 
-/* Whether a request comes within some seconds. */
-static int comes(ULONG request)
+/* Whether a request is counted within some seconds. */
+static int comes(const ULONG *requests)
 {
     int round, has_come = 0;
     for (round = 0; round < 500 && !has_come; round++) {
         struct timeval pause = {0, 20000};
         pthread_mutex_lock(&lock);
-        has_come = seen[request] > 0;
+        has_come = *requests > 0;
         pthread_mutex_unlock(&lock);
         if (!has_come) {
             select(0, NULL, NULL, NULL, &pause);
@@ -348,10 +349,28 @@ static void callback(void)
     HOLDS(controlled_instance != NULL);
     HOLDS(value_of(&control_guid, "11", 1) == 1);
     /* Nobody waits for the end of a collection. */
-    HOLDS(comes(PERF_COLLECT_END) && comes(PERF_COLLECT_START) && comes(PERF_ADD_COUNTER));
+    HOLDS(comes(&seen[PERF_COLLECT_END]) && comes(&seen[PERF_COLLECT_START]) && comes(&seen[PERF_ADD_COUNTER]));
     pthread_mutex_lock(&lock);
-    HOLDS(last_id == 1);
+    HOLDS(last_id == 1 && seen_of_all[PERF_ADD_COUNTER] == 0);
+    seen[PERF_ADD_COUNTER] = 0;
     pthread_mutex_unlock(&lock);
+
+    /* All counters are one request, as they are one identifier. */
+    {
+        NAMED every = named(&control_guid, "11", 0xFFFFFFFF);
+        static BYTE block[65536];
+        HANDLE query;
+        DWORD actual;
+        RETURNS(PerfOpenQueryHandle(NULL, &query), ERROR_SUCCESS);
+        RETURNS(PerfAddCounters(query, &every.head, every.head.Size), ERROR_SUCCESS);
+        RETURNS(every.head.Status, ERROR_SUCCESS);
+        RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)block, sizeof block, &actual), ERROR_SUCCESS);
+        pthread_mutex_lock(&lock);
+        HOLDS(seen[PERF_ADD_COUNTER] == 1 && seen_of_all[PERF_ADD_COUNTER] == 1);
+        pthread_mutex_unlock(&lock);
+        RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
+        HOLDS(comes(&seen_of_all[PERF_REMOVE_COUNTER]));
+    }
 
     /* An error of COLLECT_START reaches the consumer. */
     pthread_mutex_lock(&lock);

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
 
 use super::group::{Group, GroupKey};
 use super::member::Member;
+use crate::provider::CollectionId;
 
 /// Most published files that are open at once.
 pub const MAX_FILES: usize = 4096;
@@ -26,7 +26,7 @@ struct State {
     folders: Vec<Watched>,
     groups: HashMap<GroupKey, Arc<Group>>,
     /// The collection of the last look, so that its sets look once.
-    looked_for: Option<Instant>,
+    looked_for: Option<CollectionId>,
     /// The files that are open, by device and number.
     open_files: HashSet<(u64, u64)>,
 }
@@ -69,11 +69,11 @@ impl Catalog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for files that came, once for each collection, which is known by its deadline.
-    pub(crate) fn look(&self, until: Instant) {
+    /// Looks for files that came, once for each collection.
+    pub(crate) fn look(&self, collection: CollectionId) {
         let has_changed = {
             let mut state = self.state();
-            if state.looked_for.replace(until) == Some(until) {
+            if state.looked_for.replace(collection) == Some(collection) {
                 return;
             }
             state.look()

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tachograph_shm::Guid;
 
-use super::control::Wanted;
 use super::member::Member;
+use super::wanted::Wanted;
 
 /// What belongs together: a set, and the user who publishes it. Sets of two users are never one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

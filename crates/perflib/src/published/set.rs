@@ -6,12 +6,11 @@ use std::time::Instant;
 use tachograph_shm::control::Kind;
 
 use super::catalog::Catalog;
-use super::control::LEAST_WAIT;
 use super::file::{File, MAX_INSTANCES, Wants};
 use super::group::Group;
 use super::total::{TOTAL, Total};
 use crate::registration::{CounterSetInfo, InstanceType};
-use crate::{ErrorCode, Failure, Provider, Rows};
+use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 
 /// The provider of a published set.
 #[derive(Debug)]
@@ -66,31 +65,36 @@ impl PublishedSet {
         }
     }
 
-    /// Asks the processes that want to be asked, all at once, and waits for those that answer in time.
-    fn ask(&mut self, kind: Kind, until: Instant) {
+    /// Asks the processes that want to be asked, all at once.
+    fn ask_processes(&mut self, kind: Kind, collection: CollectionId) {
         let wanted = self.group.wanted();
-        let mut is_asked = false;
         for file in &mut self.files {
             file.is_ready = true;
             if file.member.has_control() {
-                is_asked = true;
-                let asked = file.member.connection().ask(&file.member, wanted, kind);
-                file.take(asked);
+                file.member.connection().ask(&file.member, wanted, kind, collection);
             }
         }
-        if !is_asked {
-            return;
-        }
-        let deadline = until.max(Instant::now() + LEAST_WAIT);
-        for file in self.files.iter_mut().filter(|file| file.is_ready && file.member.has_control()) {
-            let answered = file.member.connection().wait(&file.member, deadline);
+    }
+
+    /// Waits for the answers of the processes that were asked; those that do not answer are not read.
+    fn wait_for_processes(&mut self, collection: CollectionId, until: Instant) {
+        let wanted = self.group.wanted();
+        let mut is_one_missing = false;
+        for file in self.files.iter_mut().filter(|file| file.member.has_control()) {
+            let answered = file.member.connection().wait(&file.member, wanted, collection, until);
+            is_one_missing |= answered.is_err();
             file.take(answered);
+        }
+        // One that has ended is gone, and nothing failed.
+        if is_one_missing {
+            self.bury_dead();
         }
     }
 
     fn say_end(&mut self) {
+        let wanted = self.group.wanted();
         for file in self.files.iter().filter(|file| file.is_ready && file.member.has_control()) {
-            file.member.connection().end(&file.member);
+            file.member.connection().end(&file.member, wanted);
         }
     }
 
@@ -157,11 +161,16 @@ impl Provider for PublishedSet {
         &self.info
     }
 
-    fn prepare(&mut self, rows: &Rows, until: Instant) {
-        self.catalog.look(until);
+    fn ask(&mut self, rows: &Rows, collection: CollectionId) {
+        self.catalog.look(collection);
         self.follow();
         self.bury_dead();
-        self.ask(if rows.width() == 0 { Kind::EnumInstances } else { Kind::CollectStart }, until);
+        let kind = if rows.width() == 0 { Kind::EnumInstances } else { Kind::CollectStart };
+        self.ask_processes(kind, collection);
+    }
+
+    fn prepare(&mut self, _rows: &Rows, collection: CollectionId, until: Instant) {
+        self.wait_for_processes(collection, until);
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {

@@ -166,6 +166,9 @@ pub(crate) fn child(folder: &Path, task: &str) -> Child {
 fn a_child_publishes() {
     let Ok(task) = std::env::var(TASK) else { return };
     let folder = std::env::var_os("TACHO_RUNTIME_DIR").expect("a folder");
+    if task == "dies when asked" {
+        crate::asked_together::die_when_asked(Path::new(&folder));
+    }
     let kind = match task.as_str() {
         "single" => InstanceKind::Single,
         "multiple" => InstanceKind::Multiple,

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod asked;
+mod asked_together;
 mod hostile;
 mod life;
 mod made;

@@ -2,7 +2,8 @@
 //!
 //! A reader is trusted with nothing: what it sends is bounded before it is kept, one that stops in the middle of a request
 //! or does not take the answer is cut off after a second, and of too many readers, the one that has been silent the longest
-//! has to go. Where those who had to go still wait for the callback, no more come in.
+//! has to go: what it asked before is answered, and then its connection ends. Where those who had to go still wait for the
+//! callback, the next one waits for a second to come in.
 
 use std::cell::Cell;
 use std::io::{self, Read, Write};
@@ -12,7 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -62,6 +63,8 @@ struct Shared {
     calling: Mutex<()>,
     is_stopped: AtomicBool,
     readers: Mutex<Vec<Reader>>,
+    /// Told when a reader's thread is done.
+    done: Condvar,
     /// Numbers the requests, so that it is known who has been silent the longest.
     requests: AtomicU64,
 }
@@ -70,8 +73,10 @@ struct Reader {
     stream: Arc<UnixStream>,
     last_request: Arc<AtomicU64>,
     thread: JoinHandle<()>,
-    /// It had to go for another, and its thread is not done yet.
+    /// It had to go for another, and its thread may not be done yet.
     is_leaving: bool,
+    /// Its thread ends. Written and read with the list locked.
+    is_done: Arc<AtomicBool>,
 }
 
 impl Control {
@@ -92,6 +97,7 @@ impl Control {
             calling: Mutex::new(()),
             is_stopped: AtomicBool::new(false),
             readers: Mutex::new(Vec::new()),
+            done: Condvar::new(),
             requests: AtomicU64::new(0),
         });
         let started = listener.try_clone().and_then(|clone| {
@@ -138,6 +144,9 @@ impl Control {
         let _ = std::fs::remove_file(&self.path);
         // What waits for readers, or for their requests, wakes up from this.
         let _ = self.listener.shutdown(Shutdown::Both);
+        // And what waits for the end of a reader, from this.
+        drop(lock(&self.shared.readers));
+        self.shared.done.notify_all();
         let is_own_callback = INSIDE.get() == self.shared.address();
         if let Some(thread) = lock(&self.accepting).take()
             && !is_own_callback
@@ -160,40 +169,65 @@ impl Shared {
     }
 
     fn accept(self: Arc<Self>, listener: &UnixListener) {
+        let mut until = None;
         loop {
             let accepted = listener.accept();
             if self.is_stopped.load(Ordering::SeqCst) {
                 return;
             }
             match accepted {
-                Ok((stream, _)) => self.admit(stream),
+                Ok((stream, _)) => {
+                    // Those who come after one who waited in vain do not wait as well.
+                    let deadline = *until.get_or_insert_with(|| Instant::now() + DEADLINE);
+                    if let Some(readers) = self.wait_for_room(deadline) {
+                        until = None;
+                        self.admit(stream, readers);
+                    }
+                }
                 // Too many open files, say: the one who asked gives up after its deadline.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    fn admit(self: &Arc<Self>, stream: UnixStream) {
+    /// The readers, when one more may have a thread; nothing where there is no room before the deadline.
+    fn wait_for_room(&self, deadline: Instant) -> Option<MutexGuard<'_, Vec<Reader>>> {
         let mut readers = lock(&self.readers);
-        readers.retain(|reader| !reader.thread.is_finished());
-        if readers.len() >= MAX_THREADS {
-            return;
+        loop {
+            let is_done = |reader: &mut Reader| reader.is_done.load(Ordering::Relaxed);
+            readers.extract_if(.., is_done).for_each(|reader| drop(reader.thread.join()));
+            if readers.len() < MAX_THREADS {
+                return Some(readers);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.is_stopped.load(Ordering::SeqCst) {
+                return None;
+            }
+            readers = self.done.wait_timeout(readers, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    fn admit(self: &Arc<Self>, stream: UnixStream, mut readers: MutexGuard<'_, Vec<Reader>>) {
         make_room(&mut readers);
         let stream = Arc::new(stream);
         let last_request = Arc::new(AtomicU64::new(self.requests.fetch_add(1, Ordering::Relaxed)));
+        let is_done = Arc::new(AtomicBool::new(false));
         let (shared, for_thread, last) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(&last_request));
+        let done = Arc::clone(&is_done);
         let started = thread("tacho-control", move || {
             // An error of a reader's connection concerns the reader.
             let _ = shared.serve(&for_thread, &last);
             let _ = for_thread.shutdown(Shutdown::Both);
+            let _readers = lock(&shared.readers);
+            done.store(true, Ordering::Relaxed);
+            shared.done.notify_all();
         });
         if self.is_stopped.load(Ordering::SeqCst) {
             // The one who stopped it may have looked through the list already.
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Ok(thread) = started {
-            readers.push(Reader { stream, last_request, thread, is_leaving: false });
+            readers.push(Reader { stream, last_request, thread, is_leaving: false, is_done });
         }
     }
 
@@ -228,7 +262,8 @@ impl Shared {
     }
 }
 
-/// Where there are the most readers already, the most silent has to go.
+/// Where there are the most readers already, the most silent has to go. It can send nothing any more, and connects anew where
+/// it has to; what it sent before is answered.
 fn make_room(readers: &mut [Reader]) {
     if readers.iter().filter(|reader| !reader.is_leaving).count() < MAX_READERS {
         return;
@@ -236,7 +271,7 @@ fn make_room(readers: &mut [Reader]) {
     let staying = readers.iter_mut().filter(|reader| !reader.is_leaving);
     if let Some(reader) = staying.min_by_key(|reader| reader.last_request.load(Ordering::Relaxed)) {
         reader.is_leaving = true;
-        let _ = reader.stream.shutdown(Shutdown::Both);
+        let _ = reader.stream.shutdown(Shutdown::Read);
     }
 }
 

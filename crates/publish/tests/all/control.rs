@@ -68,9 +68,15 @@ fn ask(mut stream: &UnixStream, kind: Kind) -> u32 {
     answer(stream)
 }
 
-/// Whether the provider has closed the connection.
+/// Whether the provider has closed the connection; else there is something to read. It waits for either.
+#[track_caller]
 fn is_closed(mut stream: &UnixStream) -> bool {
-    !matches!(stream.read(&mut [0; 16]), Ok(1..))
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+    match stream.read(&mut [0; 16]) {
+        Ok(count) => count == 0,
+        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => true,
+        Err(error) => panic!("the connection is neither closed nor is there an answer: {error}"),
+    }
 }
 
 #[test]
@@ -294,7 +300,29 @@ fn readers_who_wait_for_a_slow_callback_are_bounded() {
     std::thread::sleep(Duration::from_millis(300));
     let calls = calls.load(Ordering::SeqCst);
     assert!((16..=20).contains(&calls), "{calls} readers had a thread");
+    // Also those are answered that had to go for others meanwhile.
+    streams[..20].iter().for_each(|stream| assert_eq!(answer(stream), 0));
+    assert!(streams[..4].iter().all(is_closed));
     assert_eq!(ask(&connect(folder.path()), Kind::CollectEnd), 0, "there is room again");
+}
+
+#[test]
+fn who_finds_no_room_waits_for_it() {
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let control: ControlCallback = Arc::new(move |_| {
+        let _ = wait.lock().expect("a lock").recv();
+        Ok(())
+    });
+    let (folder, _provider) = provider(Some(control));
+    let come = |_| {
+        let mut stream = connect(folder.path());
+        stream.write_all(&encoded(Kind::CollectStart)).expect("sent");
+        stream
+    };
+    let streams: Vec<_> = (0..40).map(come).collect();
+    drop(go_on);
+    streams.iter().for_each(|stream| assert_eq!(answer(stream), 0));
 }
 
 /// The signals that the calling thread blocks, a bit for each.
