@@ -174,7 +174,7 @@ impl App {
             }
             part(&format!("every {} s", self.interval.as_secs_f64()), Style::new());
             part(&format!("{} points", self.points), Style::new());
-            if let Some(last) = self.frozen.or(self.times.back().copied()) {
+            if let Some(last) = self.frozen.or(self.times.newest().copied()) {
                 let text = format!("{} ", self.time_of_day(last, false));
                 if usize::from(area.width) > column + width(&text) + 1 {
                     self.put_right(buffer, area, &text, Style::new());

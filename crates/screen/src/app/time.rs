@@ -17,41 +17,43 @@ const MOST_HISTORY: usize = 100;
 
 impl App {
     pub(super) fn freeze(&mut self, requests: &mut Vec<Request>) {
-        self.frozen = match self.frozen {
-            Some(_) => {
-                requests.push(Request::Figures);
-                None
-            }
-            None => self.times.back().copied(),
-        };
+        if self.frozen.take().is_some() {
+            self.times.release();
+            requests.extend([Request::Hold(None), Request::Figures]);
+        } else if let Some(last) = self.times.newest().copied() {
+            requests.push(self.freeze_at(last));
+        }
+    }
+
+    /// The picture ends with this sample from now on; what it needs is to stay.
+    fn freeze_at(&mut self, last: FileTime) -> Request {
+        self.frozen = Some(last);
+        self.times.hold(|time| *time == last);
+        Request::Hold(self.frozen)
     }
 
     /// The next sample: one that was taken since, or else one that is taken now.
     pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
-        let next = self.times.iter().find(|time| **time > frozen).copied();
-        if next.is_none() {
+        let Some(next) = self.times.iter().find(|time| **time > frozen).copied() else {
             // It is given by the time that the sample will have.
             self.frozen = None;
             requests.push(Request::Collect);
             return;
-        }
-        self.frozen = next;
-        requests.push(Request::Figures);
+        };
+        requests.extend([self.freeze_at(next), Request::Figures]);
     }
 
     /// A sample was taken because of a step: the picture stays there.
-    pub fn note_stepped(&mut self) {
-        self.frozen = self.times.back().copied();
+    pub fn note_stepped(&mut self) -> Option<Request> {
+        let last = self.times.newest().copied()?;
+        Some(self.freeze_at(last))
     }
 
     pub(super) fn step_back(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
-        match self.times.iter().rev().find(|time| **time < frozen).copied() {
-            Some(before) => {
-                self.frozen = Some(before);
-                requests.push(Request::Figures);
-            }
+        match self.times.iter().rfind(|time| **time < frozen).copied() {
+            Some(before) => requests.extend([self.freeze_at(before), Request::Figures]),
             None => self.messages.answer("this is the oldest sample that is kept", false),
         }
     }

@@ -12,8 +12,8 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, Summary};
 use tachograph_monitor::{
-    Catalogue, Chosen, Column, CounterEntry, Reduced, ReducedSeries, SeriesId, SeriesInfo, SetEntry, Span,
-    View,
+    Board as _, Catalogue, Chosen, Column, CounterEntry, LiveBoard, Reduced, ReducedSeries, SeriesId,
+    SeriesInfo, SetEntry, Span, View,
 };
 use tachograph_screen::{App, Facts, Input, Request, Theme};
 
@@ -126,9 +126,62 @@ pub(crate) struct Shown {
     pub(crate) requests: Vec<Request>,
     /// How many instances a set has.
     pub(crate) instances: usize,
+    /// What gives samples and figures in place of what is made up.
+    board: Option<LiveBoard>,
 }
 
 impl Shown {
+    /// The samples of a board, which takes one for each interval of a second.
+    pub(crate) fn board(size: (u16, u16), board: LiveBoard, paths: &[PathPattern]) -> Self {
+        let mut shown = Self::new(true, size, 0, Theme::default(), &[]);
+        let counters = paths.iter().cloned().map(Chosen::new).collect();
+        let view = View { points: Some(board.points()), counters, ..View::default() };
+        let facts = Facts { is_live: true, name: "made".to_owned(), zone: TimeZone::utc() };
+        shown.app = App::new(facts, view, Theme::default());
+        shown.board = Some(board);
+        shown
+    }
+
+    /// Takes a sample of the board.
+    #[track_caller]
+    pub(crate) fn collect(&mut self) {
+        let sample = self.board.as_mut().expect("a board").collect();
+        let at = sample.at.utc;
+        self.input(Input::Collected(at));
+    }
+
+    pub(crate) fn resize(&mut self, (width, height): (u16, u16)) {
+        self.terminal.backend_mut().resize(width, height);
+        self.input(Input::Terminal(Event::Resize(width, height)));
+    }
+
+    /// What a board has to do with a request; false where it is none of its business.
+    fn take_by_board(&mut self, request: &Request) -> bool {
+        let Some(board) = &mut self.board else { return false };
+        match request {
+            Request::Figures => {
+                if let Some((span, columns)) = self.app.wanted() {
+                    let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
+                    assert!(self.app.update(Input::Figures(figures)).is_empty());
+                }
+            }
+            Request::Hold(until) => board.hold(*until),
+            Request::Points(points) => board.set_points(*points),
+            Request::Paths(paths) => {
+                board.set_paths(paths);
+                self.collect();
+            }
+            Request::Collect => {
+                // Figures are asked for once, of the picture that stays.
+                self.app.update(Input::Collected(board.collect().at.utc));
+                let requests = self.app.note_stepped().into_iter().chain([Request::Figures]).collect();
+                self.take(requests);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// This machine after so many seconds.
     pub(crate) fn live(size: (u16, u16), seconds: u64, theme: Theme) -> Self {
         Self::new(true, size, seconds, theme, &LINES)
@@ -162,6 +215,7 @@ impl Shown {
             seconds,
             requests: Vec::new(),
             instances: 2,
+            board: None,
         };
         if is_live {
             for second in 0..seconds {
@@ -183,6 +237,9 @@ impl Shown {
 
     fn take(&mut self, requests: Vec<Request>) {
         for request in requests {
+            if self.take_by_board(&request) {
+                continue;
+            }
             match request {
                 Request::Figures => {
                     if let Some((span, columns)) = self.app.wanted() {
