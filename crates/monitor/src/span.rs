@@ -32,6 +32,16 @@ impl Span {
         self.end
     }
 
+    /// The last moment in it.
+    pub fn last_moment(&self) -> FileTime {
+        self.end.saturating_sub(1)
+    }
+
+    /// The moment halfway through it.
+    pub fn middle(&self) -> FileTime {
+        self.begin.saturating_add(self.length() / 2)
+    }
+
     /// Its length in units of 100 ns, at least 1.
     pub fn length(&self) -> i64 {
         self.end.since(self.begin).max(1)
@@ -58,6 +68,12 @@ impl Span {
         let units = into.div_euclid(columns.max(1) as i128)
             + i128::from(into.rem_euclid(columns.max(1) as i128) != 0);
         self.begin.saturating_add(i64::try_from(units).unwrap_or(i64::MAX))
+    }
+
+    /// The stretch of a column.
+    #[must_use]
+    pub fn column(&self, column: usize, columns: usize) -> Self {
+        Self::new(self.column_begin(column, columns), self.column_begin(column + 1, columns))
     }
 
     /// The span `factor` times as long around the moment that lies at `share` (0 to 1) of it, which stays where it is:

@@ -183,8 +183,10 @@ pub struct App {
     pub(crate) span: Option<Span>,
     /// Of logs: the stretches that were shown before.
     pub(crate) history: Vec<Span>,
-    pub(crate) cursor: Option<FileTime>,
-    pub(crate) brush: (Option<FileTime>, Option<FileTime>),
+    /// The stretch that the cursor stands on: a column of the figures, of characters where the mouse set it, or a moment.
+    pub(crate) cursor: Option<Span>,
+    /// The first and the last such stretch of a selection, in any order.
+    pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
     pub(crate) reading: Option<(u64, u64)>,
     pub(crate) recording: Option<Recording>,
