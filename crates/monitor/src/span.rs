@@ -103,6 +103,14 @@ impl Span {
         Self::new(begin, begin.saturating_add(self.length()))
     }
 
+    /// The span from the whole millisecond at or before its begin to the one at or after its end: what a person can write.
+    #[must_use]
+    pub fn in_milliseconds(&self) -> Self {
+        let over = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
+        let up = (-over(self.end)).rem_euclid(FileTime::PER_MILLISECOND);
+        Self::new(self.begin.saturating_sub(over(self.begin)), self.end.saturating_add(up))
+    }
+
     /// What both have in common.
     pub fn overlap(&self, other: &Self) -> Option<Self> {
         let (begin, end) = (self.begin.max(other.begin), self.end.min(other.end));
@@ -138,6 +146,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn whole_milliseconds_hold_the_span(begin in -1_000_000i64..1_000_000, length in 1i64..1_000_000) {
+            let span = span(begin, begin + length);
+            let wide = span.in_milliseconds();
+            prop_assert_eq!(wide.overlap(&span), Some(span));
+            prop_assert!(span.begin().since(wide.begin()) < 10_000 && wide.end().since(span.end()) < 10_000);
+            prop_assert!(wide.begin().0 % 10_000 == 0 && wide.end().0 % 10_000 == 0);
+        }
+
         #[test]
         fn every_moment_has_the_column_that_begins_before_it(
             begin in -1_000_000i64..1_000_000, length in 1i64..10_000_000, columns in 1usize..2000, at in 0.0..1.0f64,

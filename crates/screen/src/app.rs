@@ -369,8 +369,9 @@ impl App {
 
     fn opened(&mut self, whole: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
         self.facts.zone = zone;
-        self.whole = whole;
-        let Some(whole) = whole else { return };
+        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
+        self.whole = whole.map(|whole| whole.in_milliseconds());
+        let Some(whole) = self.whole else { return };
         let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
         let (begin, end) = (of(self.asked.0), of(self.asked.1));
         let asked = Span::new(begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));

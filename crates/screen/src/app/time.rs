@@ -62,7 +62,12 @@ impl App {
     /// Shows another stretch of logs.
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
         let (Some(whole), Some(now)) = (self.whole, self.span) else { return };
-        let span = span.within(&whole);
+        // The range that the screen tells is exactly the one that the figures are of.
+        let wide = span.in_milliseconds();
+        let is_moved = span.length() == now.length();
+        // What is only moved grows by nothing, however often.
+        let end = if is_moved { wide.begin().saturating_add(now.length()) } else { wide.end() };
+        let span = Span::new(wide.begin(), end).within(&whole);
         if span == now {
             return;
         }

@@ -1,5 +1,6 @@
 //! A screen with made figures, keys for it, and what it shows.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, Summary};
 use tachograph_monitor::{
-    Board as _, Catalogue, Chosen, Column, CounterEntry, LiveBoard, Reduced, ReducedSeries, SeriesId,
+    Board, Catalogue, Chosen, Column, CounterEntry, LiveBoard, LogBoard, Reduced, ReducedSeries, SeriesId,
     SeriesInfo, SetEntry, Span, View,
 };
 use tachograph_screen::{App, Facts, Input, Request, Theme};
@@ -117,6 +118,12 @@ pub(crate) fn reduced(lines: &[Line], span: Span, columns: usize, seconds: u64) 
     Reduced { span, columns, series: series.collect() }
 }
 
+/// Samples that are there.
+enum Samples {
+    Live(LiveBoard),
+    Log(LogBoard),
+}
+
 /// A screen and its terminal.
 pub(crate) struct Shown {
     pub(crate) app: App,
@@ -127,10 +134,27 @@ pub(crate) struct Shown {
     /// How many instances a set has.
     pub(crate) instances: usize,
     /// What gives samples and figures in place of what is made up.
-    board: Option<LiveBoard>,
+    board: Option<Samples>,
+    /// The figures that the screen has.
+    pub(crate) figures: Option<Reduced>,
 }
 
 impl Shown {
+    /// A log that is read, all of it.
+    pub(crate) fn log_board(size: (u16, u16), mut board: LogBoard) -> Self {
+        let mut shown = Self::new(false, size, 0, Theme::default(), &[]);
+        let paths = [r"\*(*)\*", r"\*\*"].map(|path| PathPattern::parse(path).expect("a path"));
+        board.set_paths(&paths, &mut |_| ControlFlow::Continue(())).expect("a log");
+        let view = View { counters: paths.map(Chosen::new).to_vec(), ..View::default() };
+        let name = "a log of a long name.blg".to_owned();
+        let (span, zone) = (board.span(), board.zone().clone());
+        let facts = Facts { is_live: false, name, zone: zone.clone() };
+        shown.app = App::new(facts, view, Theme::default());
+        shown.board = Some(Samples::Log(board));
+        shown.input(Input::Opened(span, zone));
+        shown
+    }
+
     /// The samples of a board, which takes one for each interval of a second.
     pub(crate) fn board(size: (u16, u16), board: LiveBoard, paths: &[PathPattern]) -> Self {
         let mut shown = Self::new(true, size, 0, Theme::default(), &[]);
@@ -138,15 +162,15 @@ impl Shown {
         let view = View { points: Some(board.points()), counters, ..View::default() };
         let facts = Facts { is_live: true, name: "made".to_owned(), zone: TimeZone::utc() };
         shown.app = App::new(facts, view, Theme::default());
-        shown.board = Some(board);
+        shown.board = Some(Samples::Live(board));
         shown
     }
 
     /// Takes a sample of the board.
     #[track_caller]
     pub(crate) fn collect(&mut self) {
-        let sample = self.board.as_mut().expect("a board").collect();
-        let at = sample.at.utc;
+        let Some(Samples::Live(board)) = &mut self.board else { panic!("no machine") };
+        let at = board.collect().at.utc;
         self.input(Input::Collected(at));
     }
 
@@ -157,14 +181,20 @@ impl Shown {
 
     /// What a board has to do with a request; false where it is none of its business.
     fn take_by_board(&mut self, request: &Request) -> bool {
-        let Some(board) = &mut self.board else { return false };
+        let Some(samples) = &mut self.board else { return false };
+        if *request == Request::Figures {
+            let Some((span, columns)) = self.app.wanted() else { return true };
+            let board: &mut dyn Board = match samples {
+                Samples::Live(board) => board,
+                Samples::Log(board) => board,
+            };
+            let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
+            self.figures = Some(figures.clone());
+            assert!(self.app.update(Input::Figures(figures)).is_empty());
+            return true;
+        }
+        let Samples::Live(board) = samples else { return false };
         match request {
-            Request::Figures => {
-                if let Some((span, columns)) = self.app.wanted() {
-                    let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
-                    assert!(self.app.update(Input::Figures(figures)).is_empty());
-                }
-            }
             Request::Hold(until) => board.hold(*until),
             Request::Points(points) => board.set_points(*points),
             Request::Paths(paths) => {
@@ -216,6 +246,7 @@ impl Shown {
             requests: Vec::new(),
             instances: 2,
             board: None,
+            figures: None,
         };
         if is_live {
             for second in 0..seconds {

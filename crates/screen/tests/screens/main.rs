@@ -4,7 +4,12 @@ mod behaviour;
 mod frozen;
 mod made;
 mod pictures;
+mod range;
 
 #[path = "../../../flow/tests/live/made.rs"]
 #[allow(dead_code, reason = "a machine that several tests share")]
 mod machine;
+
+#[path = "../../../monitor/tests/logs/made.rs"]
+#[allow(dead_code, reason = "logs that several tests share")]
+mod logs;
