@@ -120,8 +120,8 @@ pub(crate) fn reduced(lines: &[Line], span: Span, columns: usize, seconds: u64) 
 
 /// Samples that are there.
 enum Samples {
-    Live(LiveBoard),
-    Log(LogBoard),
+    Live(Box<LiveBoard>),
+    Log(Box<LogBoard>),
 }
 
 /// A screen and its terminal.
@@ -150,7 +150,7 @@ impl Shown {
         let (span, zone) = (board.span(), board.zone().clone());
         let facts = Facts { is_live: false, name, zone: zone.clone() };
         shown.app = App::new(facts, view, Theme::default());
-        shown.board = Some(Samples::Log(board));
+        shown.board = Some(Samples::Log(Box::new(board)));
         shown.input(Input::Opened(span, zone));
         shown
     }
@@ -162,7 +162,7 @@ impl Shown {
         let view = View { points: Some(board.points()), counters, ..View::default() };
         let facts = Facts { is_live: true, name: "made".to_owned(), zone: TimeZone::utc() };
         shown.app = App::new(facts, view, Theme::default());
-        shown.board = Some(Samples::Live(board));
+        shown.board = Some(Samples::Live(Box::new(board)));
         shown
     }
 
@@ -185,8 +185,8 @@ impl Shown {
         if *request == Request::Figures {
             let Some((span, columns)) = self.app.wanted() else { return true };
             let board: &mut dyn Board = match samples {
-                Samples::Live(board) => board,
-                Samples::Log(board) => board,
+                Samples::Live(board) => &mut **board,
+                Samples::Log(board) => &mut **board,
             };
             let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
             self.figures = Some(figures.clone());
