@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEventKind};
-use tachograph_counters::Summary;
 use tachograph_counters::civil::FileTime;
-use tachograph_monitor::{LegendColumn, Span, View};
+use tachograph_monitor::{LegendColumn, View};
 use tachograph_screen::{Existing, Input, Request, Theme};
 
-use crate::made::{LINES, START, Shown, reduced};
+use crate::made::{START, Shown};
 
 fn live() -> Shown {
     Shown::live((80, 24), 50, Theme::default())
@@ -282,66 +281,6 @@ fn brushing_with_keys_and_mouse() {
     shown.mouse(MouseEventKind::ScrollDown, (5, 10));
     let (span, _) = shown.app.wanted().expect("a stretch");
     assert!(span.length() as f64 / 7199e7 > 0.9);
-}
-
-/// The figures of the whole log from a moment on.
-fn rest_from(begin: FileTime, whole: Span, seconds: u64) -> Vec<Summary> {
-    let rest = reduced(&LINES, Span::new(begin, whole.end()), 1, seconds);
-    rest.series.into_iter().map(|series| series.summary).collect()
-}
-
-#[test]
-fn a_stretch_to_the_right_edge_is_the_rest_of_the_log() {
-    let left = MouseButton::Left;
-    // Wide enough for a dot for each sample or two, and much narrower than the samples are many.
-    for seconds in [150, 229, 7200] {
-        let new = || Shown::log((120, 40), seconds);
-        let whole = new().app.wanted().expect("a stretch").0;
-        let check = |shown: &mut Shown, what: &str| {
-            let (span, _) = shown.app.wanted().expect("a stretch");
-            assert!(span != whole && span.end() == whole.end(), "{what} of {seconds}: {span:?} of {whole:?}");
-            let rest = rest_from(span.begin(), whole, seconds);
-            assert_eq!(rest[0].last, (LINES[0].value)(seconds - 1), "{what} of {seconds}");
-            let bar = shown.line_with("Duration");
-            let [last, average] = [rest[0].last, rest[0].average].map(|value| value.expect("a value"));
-            let expected = format!("Last {last:.3}  Average {average:.3}  ");
-            assert!(bar.starts_with(&expected), "{what} of {seconds}: {bar}, not {expected}");
-        };
-        for (from, to) in [(62, 119), (119, 62), (118, 119), (119, 118)] {
-            let mut shown = new();
-            shown.mouse(MouseEventKind::Down(left), (from, 10));
-            shown.mouse(MouseEventKind::Drag(left), (90, 10));
-            shown.mouse(MouseEventKind::Up(left), (to, 10));
-            check(&mut shown, &format!("dragged from {from} to {to}"));
-        }
-        for (first, last) in [('[', ']'), (']', '[')] {
-            let mut shown = new();
-            for (x, key) in [(119, last), (80, first)] {
-                shown.mouse(MouseEventKind::Down(left), (x, 10));
-                shown.mouse(MouseEventKind::Up(left), (x, 10));
-                shown.type_in(&key.to_string());
-                shown.draw();
-            }
-            shown.press(KeyCode::Enter);
-            check(&mut shown, &format!("clicked and chosen with {first}"));
-
-            let mut shown = new();
-            shown.press(KeyCode::Left);
-            shown.type_in(&last.to_string());
-            for _ in 0..30 {
-                shown.press(KeyCode::Left);
-            }
-            shown.type_in(&first.to_string());
-            shown.press(KeyCode::Enter);
-            check(&mut shown, &format!("chosen by keys with {first}"));
-        }
-        // To the left edge.
-        let mut shown = new();
-        shown.mouse(MouseEventKind::Down(left), (62, 10));
-        shown.mouse(MouseEventKind::Up(left), (0, 10));
-        let (span, _) = shown.app.wanted().expect("a stretch");
-        assert!(span != whole && span.begin() == whole.begin(), "{span:?}");
-    }
 }
 
 #[test]

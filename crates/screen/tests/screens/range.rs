@@ -1,4 +1,4 @@
-//! The range that is told over logs is the one that the figures are of.
+//! The range over logs: the one that is told, or chosen, is the one that the figures are of.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use tachograph_monitor::{LogBoard, Span, View};
 use tachograph_screen::{App, Facts, Input, Theme};
 
 use crate::logs::{Life, Machine, write_blg};
-use crate::made::{START, Shown};
+use crate::made::{LINES, START, Shown, reduced};
 
 /// The two times of the first line, as a person copies them: the date of the second is that of the first where it has none.
 #[track_caller]
@@ -132,4 +132,64 @@ fn times_that_a_clock_shows_twice_have_their_offset() {
     let told = times(&mut shown).map(|time| zone.argument_to_moment(time).utc);
     assert_eq!(told, span, "{}", shown.line(0));
     assert!(shown.line(0).contains("2024-11-03 01:30:00 - 01:30:00-08:00"), "{}", shown.line(0));
+}
+
+/// The figures of the whole log from a moment on.
+fn rest_from(begin: FileTime, whole: Span, seconds: u64) -> Vec<Summary> {
+    let rest = reduced(&LINES, Span::new(begin, whole.end()), 1, seconds);
+    rest.series.into_iter().map(|series| series.summary).collect()
+}
+
+#[test]
+fn a_stretch_to_the_right_edge_is_the_rest_of_the_log() {
+    let left = MouseButton::Left;
+    // Wide enough for a dot for each sample or two, and much narrower than the samples are many.
+    for seconds in [150, 229, 7200] {
+        let new = || Shown::log((120, 40), seconds);
+        let whole = new().app.wanted().expect("a stretch").0;
+        let check = |shown: &mut Shown, what: &str| {
+            let (span, _) = shown.app.wanted().expect("a stretch");
+            assert!(span != whole && span.end() == whole.end(), "{what} of {seconds}: {span:?} of {whole:?}");
+            let rest = rest_from(span.begin(), whole, seconds);
+            assert_eq!(rest[0].last, (LINES[0].value)(seconds - 1), "{what} of {seconds}");
+            let bar = shown.line_with("Duration");
+            let [last, average] = [rest[0].last, rest[0].average].map(|value| value.expect("a value"));
+            let expected = format!("Last {last:.3}  Average {average:.3}  ");
+            assert!(bar.starts_with(&expected), "{what} of {seconds}: {bar}, not {expected}");
+        };
+        for (from, to) in [(62, 119), (119, 62), (118, 119), (119, 118)] {
+            let mut shown = new();
+            shown.mouse(MouseEventKind::Down(left), (from, 10));
+            shown.mouse(MouseEventKind::Drag(left), (90, 10));
+            shown.mouse(MouseEventKind::Up(left), (to, 10));
+            check(&mut shown, &format!("dragged from {from} to {to}"));
+        }
+        for (first, last) in [('[', ']'), (']', '[')] {
+            let mut shown = new();
+            for (x, key) in [(119, last), (80, first)] {
+                shown.mouse(MouseEventKind::Down(left), (x, 10));
+                shown.mouse(MouseEventKind::Up(left), (x, 10));
+                shown.type_in(&key.to_string());
+                shown.draw();
+            }
+            shown.press(KeyCode::Enter);
+            check(&mut shown, &format!("clicked and chosen with {first}"));
+
+            let mut shown = new();
+            shown.press(KeyCode::Left);
+            shown.type_in(&last.to_string());
+            for _ in 0..30 {
+                shown.press(KeyCode::Left);
+            }
+            shown.type_in(&first.to_string());
+            shown.press(KeyCode::Enter);
+            check(&mut shown, &format!("chosen by keys with {first}"));
+        }
+        // To the left edge.
+        let mut shown = new();
+        shown.mouse(MouseEventKind::Down(left), (62, 10));
+        shown.mouse(MouseEventKind::Up(left), (0, 10));
+        let (span, _) = shown.app.wanted().expect("a stretch");
+        assert!(span != whole && span.begin() == whole.begin(), "{span:?}");
+    }
 }
