@@ -1,6 +1,6 @@
 //! The last samples of this machine.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
@@ -13,6 +13,7 @@ use tachograph_perflib::{ErrorCode, Registry};
 use crate::board::Board;
 use crate::reduced::{Reduced, Reduction};
 use crate::reducer::Reducer;
+use crate::ring::Ring;
 use crate::series::SeriesTable;
 use crate::span::Span;
 
@@ -25,9 +26,11 @@ pub const MAX_POINTS: usize = 1000;
 pub struct LiveBoard {
     source: LiveSource,
     /// The last samples, one more than there are points: it opens the first interval.
-    ring: VecDeque<Sample>,
-    /// Samples whose buffers can be used again.
-    spare: Vec<Sample>,
+    ring: Ring<Sample>,
+    /// The time of the sample that charts end with, while those up to it are held.
+    held_until: Option<FileTime>,
+    /// A sample whose buffers can be used again.
+    spare: Option<Sample>,
     points: usize,
     table: SeriesTable,
 }
@@ -48,30 +51,24 @@ impl LiveBoard {
         let (source, selection) = LiveSource::open(registry, paths, options)?;
         let table = SeriesTable::default();
         let points = points.clamp(MIN_POINTS, MAX_POINTS);
-        Ok((Self { source, ring: VecDeque::new(), spare: Vec::new(), points, table }, selection))
+        let ring = Ring::new(points + 1);
+        Ok((Self { source, ring, held_until: None, spare: None, points, table }, selection))
     }
 
     /// Takes a sample now. The oldest one is forgotten where there is no more room.
     pub fn collect(&mut self) -> &Sample {
-        self.make_room(self.points);
-        let mut sample = self.spare.pop().unwrap_or_default();
+        self.make_room(1);
+        let mut sample = self.spare.take().unwrap_or_default();
         self.source.sample_now(&mut sample);
-        self.ring.push_back(sample);
-        &self.ring[self.ring.len() - 1]
+        self.ring.push(sample)
     }
 
-    /// Leaves room for one sample beside `kept`.
-    fn make_room(&mut self, kept: usize) {
-        let mut is_any_gone = false;
-        while self.ring.len() > kept {
-            let Some(old) = self.ring.pop_front() else { break };
-            is_any_gone = true;
-            if self.spare.is_empty() {
-                self.spare.push(old);
-            }
-        }
+    /// Leaves room for `further` samples.
+    fn make_room(&mut self, further: usize) {
+        let Some(gone) = self.ring.make_room(further) else { return };
+        self.spare.get_or_insert(gone);
         // Processes that came and went leave their numbers behind: now and then those in no sample are forgotten.
-        if is_any_gone && self.table.len() > 64 && self.table.len() > 4 * self.values_at_once() {
+        if self.table.len() > 64 && self.table.len() > 4 * self.values_at_once() {
             self.forget_series();
         }
     }
@@ -82,7 +79,7 @@ impl LiveBoard {
 
     fn forget_series(&mut self) {
         let Some(span) = self.span() else { return };
-        if let Ok(reduced) = self.reduce(span, 1, &[]) {
+        if let Ok(reduced) = self.reduce_first(self.ring.iter().len(), span, 1, &[]) {
             let there: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
             self.table.retain(|id| there.contains(&id));
         }
@@ -111,7 +108,17 @@ impl LiveBoard {
     /// Keeps so many intervals from now on ([`MIN_POINTS`] to [`MAX_POINTS`]).
     pub fn set_points(&mut self, points: usize) {
         self.points = points.clamp(MIN_POINTS, MAX_POINTS);
-        self.make_room(self.points + 1);
+        self.ring.set_room(self.points + 1);
+    }
+
+    /// Holds the sample of this time and those before it: they stay, beside the last ones, however many come after them, and
+    /// charts end with it. What is held already stays when the time is another one. `None`: what is held is let go.
+    pub fn hold(&mut self, until: Option<FileTime>) {
+        self.held_until = until;
+        match until {
+            Some(until) => self.ring.hold(|sample| sample.at.utc == until),
+            None => self.ring.release(),
+        }
     }
 
     /// What happens beside the samples: values that could not be read.
@@ -119,7 +126,8 @@ impl LiveBoard {
         self.source.report()
     }
 
-    /// The samples, oldest first. The first one only opens an interval once the ring is full.
+    /// The samples, oldest first, those that are [held](Self::hold) among them. The first one only opens an interval once the
+    /// ring is full.
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = &Sample> + ExactSizeIterator {
         self.ring.iter()
     }
@@ -127,25 +135,25 @@ impl LiveBoard {
     /// The span of the last `points` intervals of this length, in units of 100 ns, that ends with the last sample: what a
     /// chart shows whose right edge is now. A column an interval wide stands for each.
     pub fn window(&self, interval: i64) -> Option<Span> {
-        let last = self.ring.back()?.at.utc;
+        let last = self.ring.newest()?.at.utc;
         // A sample may be early or late by a part of the interval: the borders lie in the midst between two.
         let end = last.saturating_add((interval / 2).max(1));
         let length = interval.saturating_mul(self.points as i64);
         Some(Span::new(end.saturating_sub(length), end))
     }
-}
 
-impl Board for LiveBoard {
-    fn span(&self) -> Option<Span> {
-        let time = |sample: Option<&Sample>| -> Option<FileTime> { Some(sample?.at.utc) };
-        Some(Span::of_samples(time(self.ring.front())?, time(self.ring.back())?))
-    }
-
-    fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
+    /// Reduces what the first `count` samples have in the span.
+    fn reduce_first(
+        &mut self,
+        count: usize,
+        span: Span,
+        columns: usize,
+        paths: &[PathPattern],
+    ) -> Result<Reduced, FlowError> {
         let mut reduction = Reduction::new(span, columns);
         let mut reducer = Reducer::default();
         let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
-        for (number, sample) in self.ring.iter_mut().enumerate().skip(first.saturating_sub(1)) {
+        for (number, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
             if sample.at.utc >= span.end() {
                 break;
             }
@@ -156,5 +164,20 @@ impl Board for LiveBoard {
         }
         reducer.cut(&mut reduction, &mut self.table);
         Ok(reduction.finish(&self.table, paths))
+    }
+}
+
+impl Board for LiveBoard {
+    fn span(&self) -> Option<Span> {
+        let time = |sample: Option<&Sample>| -> Option<FileTime> { Some(sample?.at.utc) };
+        Some(Span::of_samples(time(self.ring.oldest())?, time(self.ring.newest())?))
+    }
+
+    fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
+        let held = self.held_until.and_then(|until| {
+            let place = self.ring.iter().rposition(|sample| sample.at.utc == until)?;
+            Some(place + 1)
+        });
+        self.reduce_first(held.unwrap_or(self.ring.iter().len()), span, columns, paths)
     }
 }

@@ -32,6 +32,16 @@ impl Span {
         self.end
     }
 
+    /// The last moment in it.
+    pub fn last_moment(&self) -> FileTime {
+        self.end.saturating_sub(1)
+    }
+
+    /// The moment halfway through it.
+    pub fn middle(&self) -> FileTime {
+        self.begin.saturating_add(self.length() / 2)
+    }
+
     /// Its length in units of 100 ns, at least 1.
     pub fn length(&self) -> i64 {
         self.end.since(self.begin).max(1)
@@ -60,6 +70,12 @@ impl Span {
         self.begin.saturating_add(i64::try_from(units).unwrap_or(i64::MAX))
     }
 
+    /// The stretch of a column.
+    #[must_use]
+    pub fn column(&self, column: usize, columns: usize) -> Self {
+        Self::new(self.column_begin(column, columns), self.column_begin(column + 1, columns))
+    }
+
     /// The span `factor` times as long around the moment that lies at `share` (0 to 1) of it, which stays where it is:
     /// below 1 zooms in, above 1 out.
     #[must_use]
@@ -85,6 +101,14 @@ impl Span {
         }
         let begin = self.begin.max(whole.begin).min(whole.end.saturating_sub(self.length()));
         Self::new(begin, begin.saturating_add(self.length()))
+    }
+
+    /// The span from the whole millisecond at or before its begin to the one at or after its end: what a person can write.
+    #[must_use]
+    pub fn in_milliseconds(&self) -> Self {
+        let over = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
+        let up = (-over(self.end)).rem_euclid(FileTime::PER_MILLISECOND);
+        Self::new(self.begin.saturating_sub(over(self.begin)), self.end.saturating_add(up))
     }
 
     /// What both have in common.
@@ -122,6 +146,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn whole_milliseconds_hold_the_span(begin in -1_000_000i64..1_000_000, length in 1i64..1_000_000) {
+            let span = span(begin, begin + length);
+            let wide = span.in_milliseconds();
+            prop_assert_eq!(wide.overlap(&span), Some(span));
+            prop_assert!(span.begin().since(wide.begin()) < 10_000 && wide.end().since(span.end()) < 10_000);
+            prop_assert!(wide.begin().0 % 10_000 == 0 && wide.end().0 % 10_000 == 0);
+        }
+
         #[test]
         fn every_moment_has_the_column_that_begins_before_it(
             begin in -1_000_000i64..1_000_000, length in 1i64..10_000_000, columns in 1usize..2000, at in 0.0..1.0f64,

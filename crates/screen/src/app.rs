@@ -5,7 +5,6 @@ mod dialogs;
 mod mouse;
 mod time;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,9 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModif
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, SetEntry, Span, View, ViewKind};
+use tachograph_monitor::{
+    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, Ring, SetEntry, Span, View, ViewKind,
+};
 
 use crate::canvas::Canvas;
 use crate::draw::Areas;
@@ -116,6 +117,8 @@ pub enum Request {
     Points(usize),
     /// A sample now.
     Collect,
+    /// The samples up to this time to stay, whatever comes after them, and figures of none that is later. Nothing: no more.
+    Hold(Option<FileTime>),
     /// The samples from now on in a log.
     Record {
         /// The log.
@@ -171,7 +174,7 @@ pub struct App {
     pub(crate) interval: Duration,
     pub(crate) points: usize,
     /// The times of the samples that are kept.
-    pub(crate) times: VecDeque<FileTime>,
+    pub(crate) times: Ring<FileTime>,
     /// The sample that the picture ends with, while it is frozen.
     pub(crate) frozen: Option<FileTime>,
     /// Of logs: the stretch that they cover.
@@ -180,8 +183,10 @@ pub struct App {
     pub(crate) span: Option<Span>,
     /// Of logs: the stretches that were shown before.
     pub(crate) history: Vec<Span>,
-    pub(crate) cursor: Option<FileTime>,
-    pub(crate) brush: (Option<FileTime>, Option<FileTime>),
+    /// The stretch that the cursor stands on: a column of the figures, of characters where the mouse set it, or a moment.
+    pub(crate) cursor: Option<Span>,
+    /// The first and the last such stretch of a selection, in any order.
+    pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
     pub(crate) reading: Option<(u64, u64)>,
     pub(crate) recording: Option<Recording>,
@@ -204,6 +209,7 @@ impl App {
             legend.add(chosen);
         }
         let nothing = Span::new(FileTime(0), FileTime(0));
+        let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
         Self {
             facts,
             theme,
@@ -215,8 +221,8 @@ impl App {
             kind: view.kind,
             bands: Bands::Selected,
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
-            points: view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS),
-            times: VecDeque::new(),
+            points,
+            times: Ring::new(points + 1),
             frozen: None,
             whole: None,
             span: None,
@@ -272,7 +278,7 @@ impl App {
         if !self.facts.is_live {
             return Some((self.span?, dots));
         }
-        let end = self.frozen.or(self.times.back().copied())?;
+        let end = self.frozen.or(self.times.newest().copied())?;
         let interval = self.interval_units();
         // A sample may be early or late by a part of the interval: the borders lie in the midst between two.
         let end = end.saturating_add((interval / 2).max(1));
@@ -307,7 +313,8 @@ impl App {
             Input::Terminal(_) => self.is_changed = false,
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
-                self.legend.take(&reduced, !self.facts.is_live);
+                // Of a frozen picture no row goes, also where one steps back to before its instance came.
+                self.legend.take(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.reduced = reduced;
                 self.keep_selection();
             }
@@ -337,7 +344,7 @@ impl App {
     /// What is to be done because of the last drawing: another size needs other columns.
     pub fn after_drawing(&mut self) -> Vec<Request> {
         let columns = self.wanted().map_or(0, |(_, columns)| columns);
-        if columns == self.columns_asked || self.frozen.is_some() && !self.reduced.series.is_empty() {
+        if columns == self.columns_asked {
             return Vec::new();
         }
         self.columns_asked = columns;
@@ -352,10 +359,7 @@ impl App {
     }
 
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
-        self.times.push_back(at);
-        while self.times.len() > self.points + 1 {
-            self.times.pop_front();
-        }
+        self.times.push(at);
         if self.frozen.is_none() {
             requests.push(Request::Figures);
         } else {
@@ -365,8 +369,9 @@ impl App {
 
     fn opened(&mut self, whole: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
         self.facts.zone = zone;
-        self.whole = whole;
-        let Some(whole) = whole else { return };
+        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
+        self.whole = whole.map(|whole| whole.in_milliseconds());
+        let Some(whole) = self.whole else { return };
         let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
         let (begin, end) = (of(self.asked.0), of(self.asked.1));
         let asked = Span::new(begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));

@@ -14,9 +14,9 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_monitor::figures::grouped;
-use tachograph_monitor::{ItemId, LegendColumn, ViewKind};
+use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 
 use crate::app::{App, Overlay};
 use crate::text::{put, row, width};
@@ -38,6 +38,9 @@ pub(crate) struct Areas {
     /// The rows of the tree.
     pub(crate) tree: Rect,
 }
+
+/// As much of a log's name is told also where there is little room.
+const LEAST_NAME: usize = 8;
 
 /// What is smaller than this has no room for a chart.
 const LEAST: (u16, u16) = (24, 8);
@@ -149,7 +152,12 @@ impl App {
     fn draw_header(&self, buffer: &mut Buffer, area: Rect) {
         buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        let mut column = self.put(buffer, area, 1, &self.facts.name, bold);
+        let range = self.shown_span().filter(|_| !self.facts.is_live && self.span.is_some());
+        let range = range.map(|span| self.range(&span)).unwrap_or_default();
+        // A long name makes room for the range.
+        let room = usize::from(area.width).saturating_sub(width(&range) + 3).max(LEAST_NAME);
+        let name = crate::text::cut(&self.facts.name, room, self.theme.is_unicode);
+        let mut column = self.put(buffer, area, 1, &name, bold);
         let mut part = |text: &str, style: Style| {
             if usize::from(area.width) >= column + 2 + width(text) {
                 column = self.put(buffer, area, column + 2, text, style);
@@ -174,22 +182,43 @@ impl App {
             }
             part(&format!("every {} s", self.interval.as_secs_f64()), Style::new());
             part(&format!("{} points", self.points), Style::new());
-            if let Some(last) = self.frozen.or(self.times.back().copied()) {
+            if let Some(last) = self.frozen.or(self.times.newest().copied()) {
                 let text = format!("{} ", self.time_of_day(last, false));
                 if usize::from(area.width) > column + width(&text) + 1 {
                     self.put_right(buffer, area, &text, Style::new());
                 }
             }
-        } else if let Some(span) = self.span {
-            let (first, last) = match self.reduced.covered() {
-                Some((first, last)) => (first.utc, last.utc),
-                None => (span.begin(), span.end()),
-            };
-            let (begin, end) = (self.date(first), self.date(last));
-            let until = if begin == end { String::new() } else { format!("{end} ") };
-            let [first, last] = [first, last].map(|time| self.time_of_day(time, false));
-            part(&format!("{begin} {first} - {until}{last}"), Style::new());
+        } else if !range.is_empty() {
+            part(&range, Style::new());
         }
+    }
+
+    /// From when to, and without, when: `2013-02-19 18:50:17.844 - 19:00:17.841`, each as a command reads it.
+    fn range(&self, span: &Span) -> String {
+        let (begin, end) = (self.date(span.begin()), self.date(span.end()));
+        let until = if begin == end { String::new() } else { format!("{end} ") };
+        let [first, last] = [span.begin(), span.end()].map(|time| self.exact_time(time));
+        format!("{begin} {first} - {until}{last}")
+    }
+
+    /// `14:05:31`, with as many digits as it takes; where the clock was set back and shows it twice, with the offset from UTC.
+    fn exact_time(&self, utc: FileTime) -> String {
+        let moment = self.moment(utc);
+        let local = moment.local();
+        let mut text = self.time_of_day(utc, false);
+        match local.0.rem_euclid(FileTime::PER_SECOND) {
+            0 => {}
+            part if part % FileTime::PER_MILLISECOND == 0 => {
+                text += &format!(".{:03}", part / FileTime::PER_MILLISECOND);
+            }
+            part => text += &format!(".{part:07}"),
+        }
+        if self.facts.zone.argument_to_moment(TimeArgument::Local(local)).utc != utc {
+            let east = -moment.bias_minutes;
+            let (hours, minutes) = (east.abs() / 60, east.abs() % 60);
+            text += &format!("{}{hours:02}:{minutes:02}", if east < 0 { '-' } else { '+' });
+        }
+        text
     }
 
     fn draw_footer(&self, buffer: &mut Buffer, area: Rect) {

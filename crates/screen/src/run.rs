@@ -249,9 +249,12 @@ impl Running {
                     // Figures are asked for below, of the picture that stays.
                     self.app.update(input);
                 }
-                self.app.note_stepped();
+                if let Some(held) = self.app.note_stepped() {
+                    self.ask_feed(held);
+                }
                 self.wants_figures = true;
             }
+            (Feed::Live(live), Request::Hold(until)) => live.hold(until),
             (Feed::Live(live), Request::Record { path, is_overwritten }) => {
                 self.inputs.extend(live.record(&path, is_overwritten));
             }

@@ -57,6 +57,36 @@ fn a_point_for_each_of_the_last_intervals() {
 }
 
 #[test]
+fn held_samples_stay_until_they_are_let_go() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 4);
+    collect(&machine, &mut board, &[1, 2, 3, 4, 5, 6]);
+    let window = board.window(SECOND).expect("samples");
+    let held = board.samples().next_back().map(|sample| sample.at.utc);
+    let values = |board: &mut LiveBoard, window: Span| -> Vec<_> {
+        let reduced = board.reduce(window, 4, &[]).expect("no error");
+        let columns = reduced.series.iter().flat_map(|series| &series.columns);
+        columns.map(|column| column.average).collect()
+    };
+    let before = values(&mut board, window);
+    assert_eq!(before, [Some(3.0), Some(4.0), Some(5.0), Some(6.0)]);
+    board.hold(held);
+    collect(&machine, &mut board, &[7; 100]);
+    assert_eq!(values(&mut board, window), before);
+    // Five that are held, and the five that there is room for.
+    assert_eq!(board.samples().len(), 10);
+    // Nothing later belongs to it, however long the chart.
+    let longer = Span::new(window.begin(), window.end().saturating_add(2 * SECOND));
+    assert_eq!(board.reduce(longer, 1, &[]).expect("no error").series[0].summary.last, Some(6.0));
+    board.set_points(2);
+    assert_eq!(values(&mut board, window), before);
+    board.hold(None);
+    assert_eq!(board.samples().len(), 3);
+    let window = board.window(SECOND).expect("samples");
+    assert_eq!(board.reduce(window, 1, &[]).expect("no error").series[0].summary.average, Some(7.0));
+}
+
+#[test]
 fn the_sample_before_opens_the_first_interval() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\Ticks/sec"], 10);

@@ -223,11 +223,12 @@ pub(crate) fn write_blg_with(
     let mut options = BlgWriterOptions { buffer_bytes: 1024, ..BlgWriterOptions::new(TimeZone::utc()) };
     options.boot_time = samples.first().map(|sample| sample.boot_time);
     set(&mut options);
-    let mut writer = BlgWriter::new(File::create(&path).unwrap(), options).unwrap();
+    let mut writer =
+        BlgWriter::new(File::create(&path).expect("a log is written"), options).expect("a log is written");
     for sample in samples {
-        writer.write(sample).unwrap();
+        writer.write(sample).expect("a log is written");
     }
-    writer.finish().unwrap();
+    writer.finish().expect("a log is written");
     path
 }
 
@@ -236,22 +237,22 @@ pub(crate) fn write_joined(folder: &Path, name: &str, parts: &[&[Sample]]) -> Pa
     let mut joined = Vec::new();
     for part in parts {
         let path = write_blg(folder, "part", part);
-        let bytes = std::fs::read(&path).unwrap();
+        let bytes = std::fs::read(&path).expect("a log is written");
         joined.extend_from_slice(if joined.is_empty() { &bytes } else { &bytes[1024..] });
-        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(path).expect("a log is written");
     }
     let path = folder.join(name);
-    std::fs::write(&path, joined).unwrap();
+    std::fs::write(&path, joined).expect("a log is written");
     path
 }
 
 pub(crate) fn write_csv(folder: &Path, name: &str, samples: &[Sample]) -> PathBuf {
     let path = folder.join(name);
     let mut scan = UnionScan::default();
-    samples.iter().for_each(|sample| scan.take(sample).unwrap());
-    let file = File::create(&path).unwrap();
-    let mut sink = TextSink::new(file, Format::Csv, TimeZone::utc(), &scan).unwrap();
-    samples.iter().for_each(|sample| sink.take(sample).unwrap());
-    sink.finish().unwrap();
+    samples.iter().for_each(|sample| scan.take(sample).expect("a log is written"));
+    let file = File::create(&path).expect("a log is written");
+    let mut sink = TextSink::new(file, Format::Csv, TimeZone::utc(), &scan).expect("a log is written");
+    samples.iter().for_each(|sample| sink.take(sample).expect("a log is written"));
+    sink.finish().expect("a log is written");
     path
 }

@@ -171,9 +171,7 @@ impl App {
 
     pub(super) fn set_points(&mut self, points: usize, requests: &mut Vec<Request>) {
         self.points = points.clamp(MIN_POINTS, MAX_POINTS);
-        while self.times.len() > self.points + 1 {
-            self.times.pop_front();
-        }
+        self.times.set_room(self.points + 1);
         requests.push(Request::Points(self.points));
         requests.push(Request::Figures);
     }

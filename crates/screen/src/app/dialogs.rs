@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 use ratatui::layout::Position;
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
-use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS};
+use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS, Span};
 
 use super::{App, Existing, Overlay, Request};
 use crate::tree::Many;
@@ -181,10 +181,9 @@ impl App {
             let of = |text: &str| text.get(..19).unwrap_or_default().replace('T', " ");
             return Err(format!("the log covers {} to {}", of(&first), of(&last)));
         }
-        let middle = span.begin().saturating_add(span.length() / 2);
-        let share = moment.since(middle) as f64 / span.length() as f64;
+        let share = moment.since(span.middle()) as f64 / span.length() as f64;
         self.show(span.moved(share), requests);
-        self.cursor = Some(moment);
+        self.cursor = Some(Span::new(moment, moment));
         Ok(())
     }
 

@@ -30,7 +30,7 @@ impl App {
         let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
-                if let Some(from) = self.time_at(at.x) {
+                if let Some(from) = self.stretch_at(at.x) {
                     self.drag = Some(Drag { from, has_moved: false });
                 }
             }
@@ -47,13 +47,13 @@ impl App {
 
     fn wheel(&mut self, factor: f64, x: u16, requests: &mut Vec<Request>) {
         if !self.facts.is_live {
-            let around = self.time_at(x);
+            let around = self.stretch_at(x).map(|column| column.begin());
             self.zoom(factor, around, requests);
         }
     }
 
     fn drag_to(&mut self, x: u16) {
-        let (Some(drag), Some(to)) = (self.drag, self.time_at(x)) else { return };
+        let (Some(drag), Some(to)) = (self.drag, self.stretch_at(x)) else { return };
         if to == drag.from && !drag.has_moved {
             return;
         }
@@ -71,7 +71,7 @@ impl App {
         if drag.has_moved && !self.facts.is_live {
             self.zoom_into_brush(requests);
         } else {
-            self.cursor = self.time_at(x);
+            self.cursor = self.stretch_at(x);
         }
     }
 

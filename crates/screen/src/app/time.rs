@@ -8,7 +8,8 @@ use super::{App, Request};
 /// A stretch that the mouse is drawing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drag {
-    pub(super) from: FileTime,
+    /// The column of characters in which the button went down.
+    pub(super) from: Span,
     pub(super) has_moved: bool,
 }
 
@@ -17,41 +18,43 @@ const MOST_HISTORY: usize = 100;
 
 impl App {
     pub(super) fn freeze(&mut self, requests: &mut Vec<Request>) {
-        self.frozen = match self.frozen {
-            Some(_) => {
-                requests.push(Request::Figures);
-                None
-            }
-            None => self.times.back().copied(),
-        };
+        if self.frozen.take().is_some() {
+            self.times.release();
+            requests.extend([Request::Hold(None), Request::Figures]);
+        } else if let Some(last) = self.times.newest().copied() {
+            requests.push(self.freeze_at(last));
+        }
+    }
+
+    /// The picture ends with this sample from now on; what it needs is to stay.
+    fn freeze_at(&mut self, last: FileTime) -> Request {
+        self.frozen = Some(last);
+        self.times.hold(|time| *time == last);
+        Request::Hold(self.frozen)
     }
 
     /// The next sample: one that was taken since, or else one that is taken now.
     pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
-        let next = self.times.iter().find(|time| **time > frozen).copied();
-        if next.is_none() {
+        let Some(next) = self.times.iter().find(|time| **time > frozen).copied() else {
             // It is given by the time that the sample will have.
             self.frozen = None;
             requests.push(Request::Collect);
             return;
-        }
-        self.frozen = next;
-        requests.push(Request::Figures);
+        };
+        requests.extend([self.freeze_at(next), Request::Figures]);
     }
 
     /// A sample was taken because of a step: the picture stays there.
-    pub fn note_stepped(&mut self) {
-        self.frozen = self.times.back().copied();
+    pub fn note_stepped(&mut self) -> Option<Request> {
+        let last = self.times.newest().copied()?;
+        Some(self.freeze_at(last))
     }
 
     pub(super) fn step_back(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
-        match self.times.iter().rev().find(|time| **time < frozen).copied() {
-            Some(before) => {
-                self.frozen = Some(before);
-                requests.push(Request::Figures);
-            }
+        match self.times.iter().rfind(|time| **time < frozen).copied() {
+            Some(before) => requests.extend([self.freeze_at(before), Request::Figures]),
             None => self.messages.answer("this is the oldest sample that is kept", false),
         }
     }
@@ -59,7 +62,12 @@ impl App {
     /// Shows another stretch of logs.
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
         let (Some(whole), Some(now)) = (self.whole, self.span) else { return };
-        let span = span.within(&whole);
+        // The range that the screen tells is exactly the one that the figures are of.
+        let wide = span.in_milliseconds();
+        let is_moved = span.length() == now.length();
+        // What is only moved grows by nothing, however often.
+        let end = if is_moved { wide.begin().saturating_add(now.length()) } else { wide.end() };
+        let span = Span::new(wide.begin(), end).within(&whole);
         if span == now {
             return;
         }
@@ -68,7 +76,9 @@ impl App {
         }
         self.history.push(now);
         self.span = Some(span);
-        self.cursor = self.cursor.filter(|cursor| span.contains(*cursor));
+        // What was a column has another width now.
+        self.cursor = self.cursor.map(|cursor| Span::new(cursor.middle(), cursor.middle()));
+        self.cursor = self.cursor.filter(|cursor| span.contains(cursor.begin()));
         self.brush = (None, None);
         requests.push(Request::Figures);
     }
@@ -83,7 +93,9 @@ impl App {
     /// Zooms around a moment, or else around the cursor, or else the midst.
     pub(super) fn zoom(&mut self, factor: f64, around: Option<FileTime>, requests: &mut Vec<Request>) {
         let Some(span) = self.span else { return };
-        let share = around.or(self.cursor).map_or(0.5, |moment| share_of(&span, moment));
+        let share = around
+            .or(self.cursor.map(|cursor| cursor.middle()))
+            .map_or(0.5, |moment| share_of(&span, moment));
         let zoomed = span.zoomed(factor, share);
         // Nothing is to be seen between two ticks of a clock.
         if factor < 1.0 && zoomed.length() < FileTime::PER_MILLISECOND {
@@ -104,43 +116,45 @@ impl App {
     }
 
     pub(super) fn move_cursor(&mut self, columns: i64) {
-        let Some(span) = self.shown_span() else { return };
+        if self.shown_span().is_none() {
+            return;
+        }
         let count = self.reduced.columns.max(1);
-        let now = match self.cursor.and_then(|cursor| span.column_of(cursor, count)) {
+        let now = match self.column_under_cursor() {
             Some(column) => column as i64 + columns,
             None if columns > 0 => 0,
             None => count as i64 - 1,
         };
         // A column in which nothing ends has nothing to tell: on to the next that has.
-        let has_any = |column: usize| {
-            self.reduced
-                .series
-                .iter()
-                .any(|series| series.columns.get(column).is_some_and(|column| column.values > 0))
-        };
         let mut column = now.clamp(0, count as i64 - 1) as usize;
-        while !has_any(column) {
+        while !self.has_values(column) {
             match column.checked_add_signed(columns.signum() as isize) {
                 Some(next) if next < count => column = next,
                 _ => break,
             }
         }
-        self.cursor = Some(self.time_in(column));
+        self.cursor = Some(self.reduced.span.column(column, self.reduced.columns));
     }
 
-    /// A moment in a column that stands for it.
-    fn time_in(&self, column: usize) -> FileTime {
-        let (span, count) = (self.reduced.span, self.reduced.columns);
-        let begin = span.column_begin(column, count);
-        let end = span.column_begin(column + 1, count);
-        begin.saturating_add(end.since(begin) / 2)
+    /// Whether any series has a value in a column of the figures.
+    fn has_values(&self, column: usize) -> bool {
+        let mut columns = self.reduced.series.iter().filter_map(|series| series.columns.get(column));
+        columns.any(|column| column.values > 0)
     }
 
-    /// The moment at a column of characters of the plot.
-    pub(super) fn time_at(&self, x: u16) -> Option<FileTime> {
+    /// The column of the figures that the cursor tells of: of several the last that has a value.
+    pub(crate) fn column_under_cursor(&self) -> Option<usize> {
+        let (span, cursor) = (self.shown_span()?, self.cursor?);
+        let of = |moment| span.column_of(moment, self.reduced.columns.max(1));
+        let (first, last) = (of(cursor.begin())?, of(cursor.last_moment())?);
+        (first..=last).rfind(|column| self.has_values(*column)).or(Some(first))
+    }
+
+    /// The stretch of a column of characters of the plot.
+    pub(super) fn stretch_at(&self, x: u16) -> Option<Span> {
         let (span, plot) = (self.shown_span()?, self.areas.plot);
         let into = x.saturating_sub(plot.x).min(plot.width.saturating_sub(1));
-        Some(span.column_begin(usize::from(into), usize::from(plot.width)))
+        Some(span.column(usize::from(into), usize::from(plot.width)))
     }
 
     /// The column of characters that a moment stands in.
@@ -165,10 +179,9 @@ impl App {
         }
     }
 
-    /// The stretch between the two ends that were set.
+    /// The stretch from one end that was set to the other, both of which belong to it.
     pub(crate) fn brushed(&self) -> Option<Span> {
-        let (one, other) = (self.brush.0?, self.brush.1?);
-        Some(Span::new(one.min(other), one.max(other)))
+        Some(self.brush.0?.joined(&self.brush.1?))
     }
 
     pub(super) fn zoom_into_brush(&mut self, requests: &mut Vec<Request>) {
@@ -179,7 +192,8 @@ impl App {
                 let count = self.reduced.columns.max(1);
                 let of = |moment| now.column_of(moment, count);
                 let begin = of(span.begin()).map_or(span.begin(), |column| now.column_begin(column, count));
-                let end = of(span.end()).map_or(span.end(), |column| now.column_begin(column + 1, count));
+                let end =
+                    of(span.last_moment()).map_or(span.end(), |column| now.column_begin(column + 1, count));
                 self.show(Span::new(begin, end), requests);
             }
             None => self.messages.answer("[ and ] choose a stretch of time", false),

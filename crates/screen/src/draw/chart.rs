@@ -177,19 +177,20 @@ impl App {
     }
 
     fn draw_brush(&self, buffer: &mut Buffer, plot: Rect) {
-        let ends = [self.brush.0, self.brush.1].map(|end| end.and_then(|end| self.column_at(end)));
-        let (from, to) = match ends {
-            [Some(one), Some(other)] => (one.min(other), one.max(other)),
-            [Some(one), None] | [None, Some(one)] => (one, one),
-            [None, None] => return,
+        let brushed = self.brushed().or(self.brush.0).or(self.brush.1);
+        let Some(brushed) = brushed.zip(self.shown_span()).and_then(|(brushed, all)| brushed.overlap(&all))
+        else {
+            return;
         };
+        let ends = (self.column_at(brushed.begin()), self.column_at(brushed.last_moment()));
+        let (Some(from), Some(to)) = ends else { return };
         let area = Rect { x: from, width: to - from + 1, ..plot };
         buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
     }
 
     /// A line down from the top where no other is.
     fn draw_cursor(&self, buffer: &mut Buffer, plot: Rect) {
-        let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor)) else { return };
+        let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor.begin())) else { return };
         let mark = self.theme.either("│", "|");
         for y in plot.y..plot.bottom() {
             if let Some(cell) = buffer.cell_mut((x, y))

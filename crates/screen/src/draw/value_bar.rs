@@ -24,9 +24,7 @@ impl App {
 
     /// Time and values of the selected counter where the cursor is.
     fn under_cursor(&self) -> Option<String> {
-        let cursor = self.cursor?;
-        let span = self.shown_span()?;
-        let number = span.column_of(cursor, self.reduced.columns.max(1))?;
+        let number = self.column_under_cursor()?;
         let item = self.selected.and_then(|id| self.legend.item(id))?;
         let series = item.series(&self.reduced)?;
         let column = series.columns.get(number)?;

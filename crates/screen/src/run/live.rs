@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::{FlowError, Selection};
@@ -141,6 +142,10 @@ impl LiveFeed {
 
     pub(super) fn set_points(&mut self, points: usize) {
         self.live.board.set_points(points);
+    }
+
+    pub(super) fn hold(&mut self, until: Option<FileTime>) {
+        self.live.board.hold(until);
     }
 
     pub(super) fn reduce(&mut self, span: Span, columns: usize) -> Result<Reduced, FlowError> {

@@ -17,6 +17,8 @@ use tachograph_monitor::{
 };
 use tachograph_screen::{App, Facts, Input, Request, Theme};
 
+use crate::boards::Samples;
+
 /// 2024-03-05 09:00:00 UTC.
 pub(crate) const START: FileTime = FileTime(133_541_028_000_000_000);
 
@@ -120,12 +122,16 @@ pub(crate) fn reduced(lines: &[Line], span: Span, columns: usize, seconds: u64) 
 /// A screen and its terminal.
 pub(crate) struct Shown {
     pub(crate) app: App,
-    terminal: Terminal<TestBackend>,
+    pub(crate) terminal: Terminal<TestBackend>,
     lines: &'static [Line],
     seconds: u64,
     pub(crate) requests: Vec<Request>,
     /// How many instances a set has.
     pub(crate) instances: usize,
+    /// What gives samples and figures in place of what is made up.
+    pub(crate) board: Option<Samples>,
+    /// The figures that the screen has.
+    pub(crate) figures: Option<Reduced>,
 }
 
 impl Shown {
@@ -162,6 +168,8 @@ impl Shown {
             seconds,
             requests: Vec::new(),
             instances: 2,
+            board: None,
+            figures: None,
         };
         if is_live {
             for second in 0..seconds {
@@ -181,8 +189,11 @@ impl Shown {
         self.take(requests);
     }
 
-    fn take(&mut self, requests: Vec<Request>) {
+    pub(crate) fn take(&mut self, requests: Vec<Request>) {
         for request in requests {
+            if self.take_by_board(&request) {
+                continue;
+            }
             match request {
                 Request::Figures => {
                     if let Some((span, columns)) = self.app.wanted() {

@@ -38,12 +38,10 @@ fn watching() {
     tmux.text("x");
     tmux.until("hidden", |screen| screen.lines().any(|line| line.starts_with("▸  ━")));
     tmux.text("x");
-    // Frozen: nothing moves, not even the time.
+    // Frozen, and on again.
     tmux.text("f");
     let frozen = tmux.shows("FROZEN");
     let header = |screen: &str| screen.lines().next().unwrap_or_default().to_owned();
-    tmux.text(",");
-    tmux.until("stepped", |screen| screen.contains("FROZEN"));
     tmux.text("f");
     tmux.until("moving", |screen| header(screen) != header(&frozen) && !screen.contains("FROZEN"));
     // The list of keys, the other views.
@@ -61,6 +59,62 @@ fn watching() {
     tmux.text("i0.1");
     tmux.keys(&["Enter"]);
     tmux.shows("every 0.1 s");
+}
+
+#[test]
+fn frozen_pictures_stay() {
+    let Some(tmux) = Tmux::start(140, 30) else { return };
+    let ids = r"\Processor Information(*)\% Idle Time";
+    tmux.tacho(&format!(r"monitor '{ids}' '\Memory\Available Bytes' -si 0.2 --points 20"));
+    // A recording counts the samples.
+    tmux.text("rf.blg");
+    tmux.keys(&["Enter"]);
+    tmux.until("ten samples", |screen| samples(screen) >= 10);
+    tmux.text("f");
+    let now = samples(&tmux.shows("FROZEN"));
+    let frozen = tmux.until("another sample", |screen| samples(screen) > now);
+    // Nothing moves, not even the time, until the ring has gone through.
+    let later = tmux.until("many more samples", |screen| samples(screen) >= now + 30);
+    assert_eq!(picture(&later), picture(&frozen));
+    // More than a second back, and there again.
+    tmux.text(",,,,,,");
+    let stepped = tmux.until("another time", |screen| time(screen) != time(&frozen));
+    assert!(stepped.contains("FROZEN"), "{stepped}");
+    tmux.until("six samples further back", |screen| picture(screen).1 != picture(&frozen).1);
+    tmux.text("......");
+    tmux.until("the picture of before", |screen| picture(screen) == picture(&frozen));
+    // What is removed takes nothing else with it, though samples are taken of other paths.
+    tmux.keys(&["End"]);
+    tmux.until("Available Bytes is selected", |screen| screen.contains("\\Memory\\Available Bytes"));
+    tmux.text("d");
+    let left = tmux.hides("Available B");
+    assert_eq!(rows(&left), &rows(&frozen)[..rows(&frozen).len() - 1], "{left}\nof\n{frozen}");
+    tmux.keys(&["Home"]);
+    tmux.text("d");
+    let less = tmux.until("a row less", |screen| rows(screen).len() < rows(&left).len());
+    assert!(has_line(&less), "{less}");
+    assert_eq!(rows(&less), &rows(&left)[1..], "{less}\nof\n{left}");
+    tmux.text("q");
+    tmux.hides("every 0.2 s");
+}
+
+/// The words of the rows of the legend, without the mark of the selected one; how far apart they stand depends on all rows.
+fn rows(screen: &str) -> Vec<String> {
+    let rows = screen.lines().skip_while(|line| !line.contains("Counter")).filter(|line| line.contains('✓'));
+    rows.map(|line| line.trim_start_matches('▸').split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// The time at the end of the first line.
+fn time(screen: &str) -> String {
+    let line = screen.lines().next().unwrap_or_default();
+    line.split_whitespace().next_back().unwrap_or_default().to_owned()
+}
+
+/// The time, and what stands below the first line up to the last, which says what the keys did.
+fn picture(screen: &str) -> (String, Vec<String>) {
+    let lines: Vec<_> = screen.lines().skip(1).map(str::to_owned).collect();
+    let kept = lines.len().saturating_sub(1);
+    (time(screen), lines.into_iter().take(kept).collect())
 }
 
 /// How many samples are in the recording that the screen names.

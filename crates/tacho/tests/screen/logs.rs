@@ -79,7 +79,8 @@ fn the_mouse_zooms() {
     for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
         tmux.text(event);
     }
-    tmux.shows("Duration 4:59");
+    // 58 of 115 columns of characters, the first and the last among them.
+    tmux.shows("Duration 5:02");
     tmux.keys(&["BSpace"]);
     tmux.shows("Duration 9:59");
 }

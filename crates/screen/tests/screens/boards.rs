@@ -1,0 +1,91 @@
+//! Screens over samples that are there, in place of made figures.
+
+use std::ops::ControlFlow;
+
+use ratatui::crossterm::event::Event;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_monitor::{Board, Chosen, LiveBoard, LogBoard, View};
+use tachograph_screen::{App, Facts, Input, Request, Theme};
+
+use crate::made::Shown;
+
+/// Samples that are there.
+pub(crate) enum Samples {
+    Live(Box<LiveBoard>),
+    Log(Box<LogBoard>),
+}
+
+impl Shown {
+    /// A log that is read, all of it.
+    pub(crate) fn log_board(size: (u16, u16), mut board: LogBoard) -> Self {
+        let mut shown = Self::new(false, size, 0, Theme::default(), &[]);
+        let paths = [r"\*(*)\*", r"\*\*"].map(|path| PathPattern::parse(path).expect("a path"));
+        board.set_paths(&paths, &mut |_| ControlFlow::Continue(())).expect("a log");
+        let view = View { counters: paths.map(Chosen::new).to_vec(), ..View::default() };
+        let name = "a log of a long name.blg".to_owned();
+        let (span, zone) = (board.span(), board.zone().clone());
+        let facts = Facts { is_live: false, name, zone: zone.clone() };
+        shown.app = App::new(facts, view, Theme::default());
+        shown.board = Some(Samples::Log(Box::new(board)));
+        shown.input(Input::Opened(span, zone));
+        shown
+    }
+
+    /// The samples of a board, which takes one for each interval of a second.
+    pub(crate) fn board(size: (u16, u16), board: LiveBoard, paths: &[PathPattern]) -> Self {
+        let mut shown = Self::new(true, size, 0, Theme::default(), &[]);
+        let counters = paths.iter().cloned().map(Chosen::new).collect();
+        let view = View { points: Some(board.points()), counters, ..View::default() };
+        let facts = Facts { is_live: true, name: "made".to_owned(), zone: TimeZone::utc() };
+        shown.app = App::new(facts, view, Theme::default());
+        shown.board = Some(Samples::Live(Box::new(board)));
+        shown
+    }
+
+    /// Takes a sample of the board.
+    #[track_caller]
+    pub(crate) fn collect(&mut self) {
+        let Some(Samples::Live(board)) = &mut self.board else { panic!("no machine") };
+        let at = board.collect().at.utc;
+        self.input(Input::Collected(at));
+    }
+
+    pub(crate) fn resize(&mut self, (width, height): (u16, u16)) {
+        self.terminal.backend_mut().resize(width, height);
+        self.input(Input::Terminal(Event::Resize(width, height)));
+    }
+
+    /// What a board has to do with a request; false where it is none of its business.
+    pub(crate) fn take_by_board(&mut self, request: &Request) -> bool {
+        let Some(samples) = &mut self.board else { return false };
+        if *request == Request::Figures {
+            let Some((span, columns)) = self.app.wanted() else { return true };
+            let board: &mut dyn Board = match samples {
+                Samples::Live(board) => &mut **board,
+                Samples::Log(board) => &mut **board,
+            };
+            let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
+            self.figures = Some(figures.clone());
+            assert!(self.app.update(Input::Figures(figures)).is_empty());
+            return true;
+        }
+        let Samples::Live(board) = samples else { return false };
+        match request {
+            Request::Hold(until) => board.hold(*until),
+            Request::Points(points) => board.set_points(*points),
+            Request::Paths(paths) => {
+                board.set_paths(paths);
+                self.collect();
+            }
+            Request::Collect => {
+                // Figures are asked for once, of the picture that stays.
+                self.app.update(Input::Collected(board.collect().at.utc));
+                let requests = self.app.note_stepped().into_iter().chain([Request::Figures]).collect();
+                self.take(requests);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
