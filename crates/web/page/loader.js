@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
 import { state } from "./state.js";
-import { seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } from "./time.js";
+import { seconds, secondsOf, textOf, ticksOf, ticksOfSeconds, wholeMilliseconds, zoneOf } from "./time.js";
 
 /** Blocks of the shown sources; live ones come from the feed while it runs. */
 export class Loader {
@@ -25,11 +25,18 @@ export class Loader {
 
   /** The stretch of a source on the axis, when nothing is zoomed into. */
   spanOf(source) {
-    let span;
-    if (source.kind === "live") span = state.frozen ?? (this.feed.block && { begin: this.feed.block.begin, end: this.feed.block.end });
-    else if (source.begin !== null) span = { begin: seconds(source.begin), end: seconds(source.end) };
+    if (source.kind === "log") return this.spanOfLog(source);
+    const span = state.frozen ?? this.feed.block;
     if (!span) return null;
-    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : span;
+    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
+  }
+
+  /** Whole milliseconds that all samples of a log lie in: what is shown of them can be asked for again, also by hand. */
+  spanOfLog({ begin, end }) {
+    if (begin === null) return null;
+    const start = this.fromStarts() ? ticksOf(begin) : 0n;
+    const span = wholeMilliseconds(ticksOf(begin) - start, ticksOf(end) - start);
+    return { begin: secondsOf(span[0]), end: secondsOf(span[1]) };
   }
 
   /** All of the axis. */

@@ -195,9 +195,9 @@ function show(text, counters = []) {
   change({ ...parts, frozen, isCleared: false });
 }
 
-/** What is shown first: the logs the server was started with, or the machine. */
+/** What is shown first: the logs the server was started with, not those that somebody opened since; or the machine. */
 function firstSources() {
-  const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_uploaded);
+  const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_closable);
   const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
   return first.slice(0, 4).map((source) => source.id);
 }
