@@ -41,7 +41,7 @@ export function freeze(page) {
   if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
   if (page.loader.isRunning()) {
     if (!page.feed.block) return undefined;
-    change({ frozen: page.feed.borders().seconds });
+    page.loader.freeze();
     return announce("Frozen.");
   }
   change({ frozen: null, range: null });
@@ -51,7 +51,7 @@ export function freeze(page) {
 /** While frozen: one update. */
 export function step(page) {
   if (!state.frozen || !page.feed.block) return say("One update is for frozen data: freeze it first (f).");
-  change({ frozen: page.feed.borders().seconds, range: null });
+  page.loader.freeze();
   return announce("Updated.");
 }
 

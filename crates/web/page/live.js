@@ -60,7 +60,7 @@ export class LiveFeed {
     const columns = Math.max(2, Math.min(2000, Math.round(length / interval) * (every === 1 ? 2 : 1)));
     const answer = await api.series(source.id, { paths, begin, end: end === null ? null : source.end, columns });
     if (generation !== this.generation) return;
-    this.block = { ...blockOf(source, answer, 0), interval };
+    this.block = { ...blockOf(source, answer), interval };
     // Before the first sample there is no time but this browser's.
     if (!answer.end) Object.assign(this.block, { begin: Date.now() / 1000 - length, end: Date.now() / 1000 });
     this.byPath = new Map(this.block.lines.map((line) => [line.path, line]));
@@ -183,9 +183,10 @@ export class LiveFeed {
     }
   }
 
-  /** The window as the server is asked for it: the last sample belongs to it. */
+  /** The window as the server is asked for it, in whole milliseconds: the last sample belongs to it. */
   borders() {
+    const begin = ticksOfSeconds(this.block.begin);
     const end = ticksOfSeconds(Math.ceil(this.block.end * 1000) / 1000) + 10000n;
-    return { begin: textOf(ticksOfSeconds(this.block.begin)), end: textOf(end), seconds: { begin: this.block.begin, end: secondsOf(end) } };
+    return { begin: textOf(begin), end: textOf(end), seconds: { begin: secondsOf(begin), end: secondsOf(end) } };
   }
 }

@@ -3,10 +3,22 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { collections, drag, iso, legendIs, legendThat, rangeAfter, saved, scratch, serve, test, withPage } from "./harness.mjs";
+import { collections, drag, iso, legend, legendIs, legendThat, rangeAfter, saved, scratch, serve, test, withPage } from "./harness.mjs";
 
 const PATH = "\\Processor Information(*)\\% Processor Time";
 const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
+
+/** Does something for which the page asks for a chart, not only for statistics; waits for the answer. */
+async function charted(page, act) {
+  const isChart = (url) => /\/series$/.test(url.pathname) && Number(url.searchParams.get("columns")) > 1;
+  const [answer] = await Promise.all([page.waitForResponse((one) => isChart(new URL(one.url()))), act()]);
+  await answer.finished();
+}
+
+async function freeze(page) {
+  await charted(page, () => page.keyboard.press("f"));
+  await page.waitForSelector("#live-state[data-state=frozen]");
+}
 
 /** The server's own statistics of a stretch of live data. */
 async function statistics(page, url, paths, begin, end) {
@@ -39,12 +51,17 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     assert.notEqual(await canvas(page), picture, "the chart was drawn anew");
     await collections(server.url, PATH, 6);
 
-    // Frozen, nothing moves; the figures are those of the frozen stretch.
-    await page.keyboard.press("f");
-    await page.waitForSelector("#live-state[data-state=frozen]");
+    // Frozen, nothing moves, from the first drawing on; the figures are those of the frozen stretch.
+    await page.evaluate(() => {
+      window.seen = [];
+      const note = () => document.getElementById("live-state").dataset.state === "frozen" && window.seen.push(document.getElementById("range-text").textContent);
+      new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    await freeze(page);
     const frozen = await range();
     await collections(server.url, PATH, 3);
     assert.equal(await range(), frozen, "a frozen chart stays as it is");
+    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "from the first drawing on");
 
     // Zoomed by dragging: statistics of the stretch, from the server's raw values.
     await drag(page, 0.8, 0.999);
@@ -127,6 +144,45 @@ test("live: every other collection, and few points", async () => {
     await page.press("#points-field", "Enter");
     await page.keyboard.press("Escape");
     assert.equal(await page.textContent("#value-duration"), "0:06");
+  });
+  await server.stop();
+});
+
+test("live: what is frozen stays when the server has lost its samples", async () => {
+  const server = await serve("--interval", "0.01", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
+  await withPage("frozen-gone", server.url, async (page) => {
+    await page.waitForSelector("#live-state[data-state=live]");
+    await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "averages");
+    await freeze(page);
+    // The ring goes on until nothing of it is left.
+    const frozenAt = Date.now();
+    const isGone = async () => Date.parse((await (await page.request.get(`${server.url}api/sources/live`)).json()).begin) > frozenAt;
+    while (!(await isGone())) await page.waitForTimeout(200);
+    const rows = await legendThat(page, (found) => found.every((row) => row.average !== "---"), "figures of what is frozen");
+
+    // A narrower window asks anew.
+    const picture = await canvas(page);
+    await charted(page, () => page.setViewportSize({ width: 700, height: 800 }));
+    await page.waitForFunction((then) => document.querySelector("#chart canvas").toDataURL() !== then, picture);
+    assert.deepEqual(await legend(page), rows, "figures of the frozen stretch stay");
+    assert.ok(await page.isHidden("#chart-empty"));
+    assert.equal(await page.textContent("#missing-text"), "");
+
+    // Of a part there are no figures any more, which is told.
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("missing-text").textContent));
+    assert.deepEqual((await legend(page)).map((row) => [row.counter, row.average]), rows.map((row) => [row.counter, "---"]));
+    await page.keyboard.press("0");
+    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the figures of all of it again");
+    await page.waitForFunction(() => document.getElementById("missing-text").textContent === "");
+
+    // A page that never had them says so.
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => location.hash.includes("range="));
+    await page.reload();
+    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("chart-empty").textContent));
+    await page.keyboard.press("f");
+    await legendThat(page, (found) => found.length === 2 && found.every((row) => row.average !== "---"), "live figures");
   });
   await server.stop();
 });
