@@ -186,3 +186,64 @@ test("live: what is frozen stays when the server has lost its samples", async ()
   });
   await server.stop();
 });
+
+/** Waits until the stretch that a page shows is another one, twice. */
+async function moves(page) {
+  for (let time = 0; time < 2; time += 1) {
+    const text = await page.textContent("#range-text");
+    await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, text);
+  }
+}
+
+/** Makes a page believe that it is seen, or not: without a screen every page is. */
+const see = (page, isSeen) => page.evaluate((isHidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}, !isSeen);
+
+test("live: in eight tabs of one browser all figures move", async () => {
+  const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
+  await withPage("tabs", server.url, async (first) => {
+    const pages = [first];
+    while (pages.length < 8) {
+      const page = await first.context().newPage();
+      await page.goto(server.url);
+      pages.push(page);
+    }
+    for (const page of pages) await page.waitForSelector("#live-state[data-state=live]");
+    await Promise.all(pages.map(moves));
+    // As many streams as leave connections for everything else.
+    const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
+    await streams(3);
+
+    // A tab that is not seen any more gives its stream to one that is; seen again, it moves at once.
+    const last = pages.at(-1);
+    const hidden = pages.slice(0, 7);
+    const taken = last.waitForRequest((request) => request.url().includes("/api/stream"));
+    await Promise.all(hidden.map((page) => see(page, false)));
+    await taken;
+    await moves(last);
+    await streams(1);
+    await Promise.all(hidden.map((page) => see(page, true)));
+    await Promise.all(pages.map(moves));
+    await streams(3);
+    // A tab that is closed leaves its stream to others.
+    await last.close();
+    await streams(3);
+    await Promise.all(hidden.map(moves));
+  });
+  await server.stop();
+});
+
+test("live: without locks a tab has a stream while it is seen", async () => {
+  const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes");
+  await withPage("no-locks", server.url, async (page) => {
+    const stream = (request) => request.url().includes("/api/stream");
+    await page.waitForSelector("#live-state[data-state=live]");
+    await moves(page);
+    await Promise.all([page.waitForEvent("requestfailed", stream), see(page, false)]);
+    await Promise.all([page.waitForRequest(stream), see(page, true)]);
+    await moves(page);
+  }, { prepare: () => Object.defineProperty(navigator, "locks", { value: undefined }) });
+  await server.stop();
+});
