@@ -134,9 +134,9 @@ export const closeSource = (id) => request(address(of(id)), { method: "DELETE" }
 export const series = (id, { paths, begin, end, columns }, signal) =>
   json(address(of(id, "/series"), { path: paths, begin, end, columns }), { signal });
 
-/** The file of a selection: its name and its bytes. */
-export async function exported(id, { paths, begin, end, format }) {
-  const response = await request(address(of(id, "/export"), { path: paths, begin, end, format }));
+/** The file of a selection: its name and its bytes. `except` are paths of single counters that are left out. */
+export async function exported(id, { paths, except, begin, end, format }) {
+  const response = await request(address(of(id, "/export"), { path: paths, except, begin, end, format }));
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
   return { name: name ?? `selection.${format}`, blob: await response.blob() };
 }

@@ -132,8 +132,9 @@ export class Loader {
       let block = isLive ? this.feed.block : this.blocks.get(source.id);
       if (!block) continue;
       if (isLive && this.fromStarts()) block = shifted(block, block.begin);
-      const lines = block.lines.filter((line) => !state.removed.has(line.key));
-      blocks.push({ ...block, lines, hasAll: lines.length === block.lines.length });
+      const isRemoved = (line) => state.removed.has(line.key);
+      const lines = block.lines.filter((line) => !isRemoved(line));
+      blocks.push({ ...block, lines, removed: block.lines.filter(isRemoved) });
     }
     const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
     const named = this.sources.shown();
