@@ -81,6 +81,26 @@ test("logs: the last sample belongs to a range up to the end", async () => {
   await server.stop();
 });
 
+test("logs: a counter that two paths select is removed, and comes back by either", async () => {
+  const server = await serve(textLog("twice.csv", 60));
+  const [all, one] = ["\\Processor Information(*)\\% Processor Time", "\\Processor Information(_Total)\\% Processor Time"];
+  const chosen = new URLSearchParams([all, one, "\\System\\Threads"].map((path) => ["path", path]));
+  await withPage("twice", `${server.url}#${chosen}`, async (page) => {
+    for (const path of [one, all]) {
+      await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "both counters");
+      await page.click("#legend-body tr:has-text('% Processor Time')");
+      await page.keyboard.press("Delete");
+      await legendThat(page, (rows) => rows.length === 1, "the other counter");
+      await page.keyboard.press("a");
+      await page.fill("#path-field", path);
+      await page.press("#path-field", "Enter");
+      await page.click("#tree-close");
+    }
+    await legendThat(page, (rows) => rows.length === 2, "both counters");
+  });
+  await server.stop();
+});
+
 test("logs: a link brings the same view back", async () => {
   const log = textLog("linked.csv", 1200);
   const server = await serve(log);
