@@ -116,6 +116,9 @@ impl Choice {
         };
         let mut columns = Vec::new();
         for (column, counter) in set.counters.iter().enumerate() {
+            if set.instance.as_ref().is_some_and(|instance| selection.excepts(set, instance, counter)) {
+                continue;
+            }
             let patterns: Vec<usize> = (0..selection.patterns.len())
                 .filter(|&number| {
                     let pattern = &selection.patterns[number];
@@ -143,7 +146,7 @@ impl Choice {
         choice
     }
 
-    /// One part for all columns where every column is asked for with the same instances; else one part a column.
+    /// One part for all columns where every column is asked for with the same instances, all of them; else one part a column.
     fn part_columns(&mut self, columns: Vec<(usize, Vec<usize>)>, selection: &Selection) {
         let filters = |patterns: &[usize]| {
             let mut filters: Vec<_> = patterns
@@ -162,7 +165,8 @@ impl Choice {
         };
         let Some((_, first)) = columns.first() else { return };
         let first = filters(first);
-        if columns.iter().all(|(_, patterns)| filters(patterns) == first) {
+        let is_same = columns.iter().all(|(_, patterns)| filters(patterns) == first);
+        if is_same && !selection.has_exceptions(&self.set) {
             let mut patterns: Vec<_> = columns.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
             patterns.sort_unstable();
             patterns.dedup();
@@ -214,7 +218,13 @@ impl Choice {
                             selection.note_match(number);
                         }
                     }
+                    // A part of several columns has no exceptions.
                     taken
+                        && !part
+                            .set
+                            .counters
+                            .first()
+                            .is_some_and(|counter| selection.excepts(&self.set, instance, counter))
                 });
                 if taken {
                     part.rows.push(row);

@@ -1,16 +1,18 @@
 //! Which counters are asked for, and what became of each path.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachograph_counters::path::PathPattern;
-use tachograph_counters::set::{CounterSet, Instance, Instances};
+use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::wildcard::{closest, fold_case};
 
 /// Counter paths, and what became of them: which ones matched, and what there was to match.
 #[derive(Clone, Debug)]
 pub struct Selection {
     pub(crate) patterns: Arc<[PathPattern]>,
+    /// Paths of single counters that are left out, without regard to case.
+    except: Arc<HashSet<String>>,
     state: Arc<Mutex<State>>,
 }
 
@@ -40,7 +42,15 @@ impl Selection {
     /// A selection; without patterns it takes everything.
     pub fn new(patterns: Vec<PathPattern>) -> Self {
         let state = State { matched: vec![false; patterns.len()], ..Default::default() };
-        Self { patterns: patterns.into(), state: Arc::new(Mutex::new(state)) }
+        Self { patterns: patterns.into(), except: Arc::default(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The same without single counters of single instances; a path without a machine is left out of any. Wildcards are
+    /// characters like others. Of a selection without patterns, which takes everything, nothing is left out.
+    #[must_use]
+    pub fn without(mut self, paths: &[CounterPath]) -> Self {
+        self.except = Arc::new(paths.iter().map(|path| fold_case(&path.to_string())).collect());
+        self
     }
 
     /// Whether everything is taken.
@@ -88,7 +98,25 @@ impl Selection {
             machines: known.machines.clone(),
             sets: known.sets.clone(),
         };
-        Self { patterns: patterns.into(), state: Arc::new(Mutex::new(state)) }
+        let except = Arc::clone(&self.except);
+        Self { patterns: patterns.into(), except, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Whether single counters of this set may be left out.
+    pub(crate) fn has_exceptions(&self, set: &CounterSet) -> bool {
+        let name = format!(r"\{}", fold_case(&set.name));
+        self.except.iter().any(|path| path.contains(&name))
+    }
+
+    /// Whether a counter of an instance is left out.
+    pub(crate) fn excepts(&self, set: &CounterSet, instance: &Instance, counter: &Counter) -> bool {
+        if self.except.is_empty() {
+            return false;
+        }
+        let path = fold_case(&set.path(instance, counter));
+        let machine = fold_case(&format!(r"\\{}", set.machine));
+        self.except.contains(&path)
+            || path.strip_prefix(&machine).is_some_and(|path| self.except.contains(path))
     }
 
     /// Whether a counter of this instance may be taken.

@@ -5,6 +5,7 @@ import { figure } from "./figures.js";
 import { nameOf } from "./hover.js";
 import { announce, say } from "./messages.js";
 import { STYLES } from "./palette.js";
+import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
 import { change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
@@ -19,7 +20,8 @@ export function nextView() {
   announce(`View: ${view}`);
 }
 
-const view = (page) => ({ begin: page.data.begin, end: page.data.end });
+/** The stretch that is asked for, also before it is here: keys may come faster. */
+const view = (page) => state.range ?? { begin: page.data.begin, end: page.data.end };
 const whole = (page) => page.loader.whole() ?? page.data;
 
 /** Zooms by a factor around the middle. */
@@ -39,7 +41,7 @@ export function freeze(page) {
   if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
   if (page.loader.isRunning()) {
     if (!page.feed.block) return undefined;
-    change({ frozen: page.feed.borders().seconds });
+    page.loader.freeze();
     return announce("Frozen.");
   }
   change({ frozen: null, range: null });
@@ -49,7 +51,7 @@ export function freeze(page) {
 /** While frozen: one update. */
 export function step(page) {
   if (!state.frozen || !page.feed.block) return say("One update is for frozen data: freeze it first (f).");
-  change({ frozen: page.feed.borders().seconds, range: null });
+  page.loader.freeze();
   return announce("Updated.");
 }
 
@@ -64,10 +66,12 @@ export function removeLines(page, keys) {
   let { paths } = state;
   const removed = new Set(state.removed);
   for (const line of lines) {
-    const own = line.path.replace(/^\\\\[^\\]+/, "").toLowerCase();
+    const own = withoutMachine(line.path).toLowerCase();
     const exact = paths.filter((path) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
-    if (exact.length && page.data.blocks.length === 1) paths = paths.filter((path) => !exact.includes(path));
-    else removed.add(line.key);
+    const isOwn = exact.length > 0 && page.data.blocks.length === 1;
+    if (isOwn) paths = paths.filter((path) => !exact.includes(path));
+    // Another path may select it too.
+    if (!isOwn || paths.some((path) => selects(path, line.path))) removed.add(line.key);
     state.legend.delete(line.key);
   }
   const isEmpty = !rest.length;

@@ -12,7 +12,12 @@ export class Refusal extends Error {
 }
 
 const AWAY = "The server does not answer. Trying again…";
+const SLOW = "The server takes long to answer. Still waiting…";
+/** After so long without an answer it is told that the page waits. */
+const SLOW_MS = 8000;
 let isAway = false;
+/** Requests that wait for so long. */
+let slow = 0;
 const waiting = new Set();
 
 /** Calls back when the server answers again after it was away. */
@@ -25,17 +30,38 @@ export function serverIsAway() {
   return isAway;
 }
 
+function tellState() {
+  serverState(isAway ? AWAY : slow ? SLOW : null);
+}
+
+/** Tells when a request waits long; to be called back when it does not wait any more. */
+function watchWaiting() {
+  let isSlow = false;
+  const count = (by) => {
+    slow += by;
+    tellState();
+  };
+  const timer = setTimeout(() => {
+    isSlow = true;
+    count(1);
+  }, SLOW_MS);
+  return () => {
+    clearTimeout(timer);
+    if (isSlow) count(-1);
+  };
+}
+
 /** Says that the server is away and looks for it until it is back. */
 export function lostServer() {
   if (isAway) return;
   isAway = true;
-  serverState(AWAY);
+  tellState();
   let delay = 500;
   const look = async () => {
     try {
       await fetch("/api/sources", { cache: "no-store" });
       isAway = false;
-      serverState(null);
+      tellState();
       for (const callback of waiting) callback();
     } catch {
       delay = Math.min(delay * 1.5, 5000);
@@ -58,12 +84,15 @@ async function sentenceOf(response) {
 async function request(url, options = {}) {
   for (;;) {
     let response;
+    const answered = watchWaiting();
     try {
       response = await fetch(url, { cache: "no-store", ...options });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       lostServer();
       throw new Refusal(0, "The server does not answer.");
+    } finally {
+      answered();
     }
     if (response.status === 401 && url !== "/api/login") {
       await askToken(login, await sentenceOf(response));
@@ -105,9 +134,9 @@ export const closeSource = (id) => request(address(of(id)), { method: "DELETE" }
 export const series = (id, { paths, begin, end, columns }, signal) =>
   json(address(of(id, "/series"), { path: paths, begin, end, columns }), { signal });
 
-/** The file of a selection: its name and its bytes. */
-export async function exported(id, { paths, begin, end, format }) {
-  const response = await request(address(of(id, "/export"), { path: paths, begin, end, format }));
+/** The file of a selection: its name and its bytes. `except` are paths of single counters that are left out. */
+export async function exported(id, { paths, except, begin, end, format }) {
+  const response = await request(address(of(id, "/export"), { path: paths, except, begin, end, format }));
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
   return { name: name ?? `selection.${format}`, blob: await response.blob() };
 }

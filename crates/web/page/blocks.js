@@ -7,22 +7,25 @@ import { seconds } from "./time.js";
 /** How many intervals may lie between two values that are still joined by a line. */
 const JOINED = 1.75;
 
-/**
- * The block of an answer of `/api/sources/ID/series`. `shift` (seconds) is taken off all times: the source's begin where
- * sources are laid over each other from their starts, else 0.
- */
-export function blockOf(source, answer, shift) {
+/** The block of an answer of `/api/sources/ID/series`. `first` is the time of its first value, null without any. */
+export function blockOf(source, answer) {
   const lines = answer.series.map((told) => ({ ...told, key: keyOf(source.id, told.path), source }));
   return {
     source,
-    shift,
-    times: answer.times.map((time) => time - shift),
-    begin: answer.begin === null ? 0 : seconds(answer.begin) - shift,
-    end: answer.end === null ? 0 : seconds(answer.end) - shift,
+    times: answer.times,
+    begin: answer.begin === null ? 0 : seconds(answer.begin),
+    end: answer.end === null ? 0 : seconds(answer.end),
+    first: seconds(answer.first_time),
     interval: source.interval,
     lines,
     missing: answer.missing ?? [],
   };
+}
+
+/** A block whose times are that many seconds earlier: where sources are laid over each other from their starts. */
+export function shifted(block, by) {
+  if (!by) return block;
+  return { ...block, times: block.times.map((time) => time - by), begin: block.begin - by, end: block.end - by };
 }
 
 /** The usual distance of values, where the source tells none. */

@@ -19,13 +19,15 @@ function save(name, blob) {
 /** Saves the counters that are shown over the visible range, a file per source. `bordersOf(source)`: RFC 3339 texts. */
 export async function saveSelection(data, format, bordersOf) {
   for (const block of data.blocks) {
-    const shown = block.lines.filter((line) => !entry(line.key).isHidden);
+    const isHidden = (line) => entry(line.key).isHidden;
+    const shown = block.lines.filter((line) => !isHidden(line));
     if (!shown.length) continue;
-    // The paths as they were added, where they say the same: addresses have a limit.
-    const isAll = block.hasAll && shown.length === block.lines.length;
-    const paths = isAll ? state.paths : shown.map((line) => line.path);
+    const left = [...block.removed, ...block.lines.filter(isHidden)];
+    const pathsOf = (lines) => lines.map((line) => line.path);
+    // What says the same in fewer words: addresses have a limit.
+    const selection = left.length < shown.length ? { paths: state.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
-      const { name, blob } = await api.exported(block.source.id, { paths, ...bordersOf(block.source), format });
+      const { name, blob } = await api.exported(block.source.id, { ...selection, ...bordersOf(block.source), format });
       save(name, blob);
       say(`Saved ${name}.`);
     } catch (problem) {

@@ -1,9 +1,14 @@
-// Live values: what the server's ring has first, then what the stream brings. Statistics of the window come from the server.
+// Live values: what the server's ring has first, then what the stream brings; without a place for a stream, what the ring has
+// again and again. Statistics of the window come from the server.
 
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
+import { StreamPlace } from "./place.js";
 import { keyOf } from "./state.js";
 import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
+
+/** The shortest and the longest time from one question to the next without a stream: counters are collected for a minute. */
+const POLL_MS = { least: 500, most: 20_000 };
 
 /** A window of live values that moves with time. Emits through the callbacks it is made with. */
 export class LiveFeed {
@@ -12,14 +17,38 @@ export class LiveFeed {
     Object.assign(this, { onData, onState, onProblem });
     this.generation = 0;
     this.block = null;
+    this.isFollowing = false;
+    this.place = new StreamPlace(() => this.isFollowing && this.withoutPlace());
+    document.addEventListener("visibilitychange", () => this.seenOrNot());
   }
 
   /** Follows these paths from now on. */
   async start(source, paths, every, points) {
-    this.stop();
-    const generation = (this.generation += 1);
-    Object.assign(this, { source, paths, every, points });
+    const generation = this.end();
+    Object.assign(this, { source, paths, every, points, isFollowing: true });
     this.onState("connecting");
+    await this.ask(generation);
+  }
+
+  /** Follows nothing any more. */
+  stop() {
+    this.end();
+    this.isFollowing = false;
+    this.place.give();
+  }
+
+  /** Ends what is under way; answers the number of what comes now. */
+  end() {
+    this.events?.close();
+    this.events = null;
+    clearTimeout(this.again);
+    this.generation += 1;
+    return this.generation;
+  }
+
+  /** Takes what the ring has, then the stream where there is a place for it; else asks again after a while. */
+  async ask(generation) {
+    let state = "live";
     try {
       await this.fill(generation);
     } catch (problem) {
@@ -27,19 +56,33 @@ export class LiveFeed {
       this.onProblem(problem);
       // What is refused once is refused again: the paths have to change.
       if ([400, 413, 414].includes(problem.status)) {
+        this.stop();
         this.onState("refused");
         return;
       }
+      state = "away";
     }
-    if (generation === this.generation && paths.length) this.listen(generation);
+    if (generation !== this.generation) return;
+    const hasPlace = await this.place.take();
+    if (generation !== this.generation) {
+      if (!this.isFollowing) this.place.give();
+      return;
+    }
+    if (hasPlace) return this.listen(generation);
+    this.onState(state);
+    const wait = document.hidden ? POLL_MS.most : (this.source.interval ?? 1) * this.every * 1000;
+    this.again = setTimeout(() => this.ask(generation), Math.max(POLL_MS.least, Math.min(POLL_MS.most, wait)));
   }
 
-  /** Follows nothing any more. */
-  stop() {
-    this.generation += 1;
-    this.events?.close();
-    this.events = null;
-    clearTimeout(this.again);
+  /** Goes on without the stream. */
+  withoutPlace() {
+    this.ask(this.end());
+  }
+
+  /** A page that comes into sight takes up what it missed; one out of sight does not keep others from their streams. */
+  seenOrNot() {
+    if (!this.isFollowing || (document.hidden && navigator.locks)) return;
+    if (document.hidden || !this.events) this.withoutPlace();
   }
 
   /** How long the window is, in seconds: no longer than what the server keeps, so that its statistics are of all of it. */
@@ -60,7 +103,7 @@ export class LiveFeed {
     const columns = Math.max(2, Math.min(2000, Math.round(length / interval) * (every === 1 ? 2 : 1)));
     const answer = await api.series(source.id, { paths, begin, end: end === null ? null : source.end, columns });
     if (generation !== this.generation) return;
-    this.block = { ...blockOf(source, answer, 0), interval };
+    this.block = { ...blockOf(source, answer), interval };
     // Before the first sample there is no time but this browser's.
     if (!answer.end) Object.assign(this.block, { begin: Date.now() / 1000 - length, end: Date.now() / 1000 });
     this.byPath = new Map(this.block.lines.map((line) => [line.path, line]));
@@ -183,9 +226,10 @@ export class LiveFeed {
     }
   }
 
-  /** The window as the server is asked for it: the last sample belongs to it. */
+  /** The window as the server is asked for it, in whole milliseconds: the last sample belongs to it. */
   borders() {
+    const begin = ticksOfSeconds(this.block.begin);
     const end = ticksOfSeconds(Math.ceil(this.block.end * 1000) / 1000) + 10000n;
-    return { begin: textOf(ticksOfSeconds(this.block.begin)), end: textOf(end), seconds: { begin: this.block.begin, end: secondsOf(end) } };
+    return { begin: textOf(begin), end: textOf(end), seconds: { begin: secondsOf(begin), end: secondsOf(end) } };
   }
 }

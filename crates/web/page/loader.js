@@ -1,9 +1,10 @@
 // Gets what is to be shown: the blocks of all sources on the chart over the visible range.
 
 import * as api from "./api.js";
-import { blockOf } from "./blocks.js";
-import { state } from "./state.js";
-import { seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } from "./time.js";
+import { blockOf, shifted } from "./blocks.js";
+import { Kept } from "./kept.js";
+import { change, state } from "./state.js";
+import { seconds, secondsOf, textOf, ticksOf, ticksOfSeconds, wholeMilliseconds, zoneOf } from "./time.js";
 
 /** Blocks of the shown sources; live ones come from the feed while it runs. */
 export class Loader {
@@ -11,6 +12,20 @@ export class Loader {
   constructor({ sources, feed, columns, onData, onBusy, onProblem }) {
     Object.assign(this, { sources, feed, columns, onData, onBusy, onProblem });
     this.blocks = new Map();
+    this.kept = new Kept();
+  }
+
+  /**
+   * Stops live data at the present window, or at one that ends at `end` where that is later. What is shown stays as it is until
+   * the server has told more of it.
+   */
+  freeze(end = -Infinity) {
+    const { begin, end: last } = this.feed.borders().seconds;
+    const frozen = { begin, end: Math.max(last, end) };
+    const shift = this.fromStarts() ? begin : 0;
+    this.kept.of(frozen);
+    this.blocks.set(this.feed.source.id, shifted(this.kept.take(this.feed.block), shift));
+    change({ frozen, range: null });
   }
 
   /** Whether sources are laid over each other from their starts. */
@@ -25,11 +40,18 @@ export class Loader {
 
   /** The stretch of a source on the axis, when nothing is zoomed into. */
   spanOf(source) {
-    let span;
-    if (source.kind === "live") span = state.frozen ?? (this.feed.block && { begin: this.feed.block.begin, end: this.feed.block.end });
-    else if (source.begin !== null) span = { begin: seconds(source.begin), end: seconds(source.end) };
+    if (source.kind === "log") return this.spanOfLog(source);
+    const span = state.frozen ?? this.feed.block;
     if (!span) return null;
-    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : span;
+    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
+  }
+
+  /** Whole milliseconds that all samples of a log lie in: what is shown of them can be asked for again, also by hand. */
+  spanOfLog({ begin, end }) {
+    if (begin === null) return null;
+    const start = this.fromStarts() ? ticksOf(begin) : 0n;
+    const span = wholeMilliseconds(ticksOf(begin) - start, ticksOf(end) - start);
+    return { begin: secondsOf(span[0]), end: secondsOf(span[1]) };
   }
 
   /** All of the axis. */
@@ -65,6 +87,7 @@ export class Loader {
     const shown = this.sources.shown().filter((source) => source.kind !== "live" || !this.isRunning());
     const busy = setTimeout(() => this.onBusy(true), 250);
     const whole = this.whole();
+    this.kept.of(state.frozen);
     try {
       const blocks = await Promise.all(
         shown.map(async (source) => {
@@ -72,15 +95,17 @@ export class Loader {
           const span = this.spanOf(source);
           const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
           const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
-          const answer = await this.ask(source, columns, asking.signal);
-          return blockOf(source, answer, this.shiftOf(source));
+          const borders = this.bordersOf(source);
+          const told = blockOf(source, await this.ask(source, borders, columns, asking.signal));
+          const block = source.kind === "live" ? await this.kept.choose(told, borders, asking.signal) : told;
+          return shifted(block, this.shiftOf(source));
         }),
       );
       if (asking.signal.aborted) return;
       this.blocks = new Map(blocks.filter(Boolean).map((block) => [block.source.id, block]));
       this.onData();
     } catch (problem) {
-      if (problem.name !== "AbortError") this.onProblem(problem);
+      if (!asking.signal.aborted) this.onProblem(problem);
     } finally {
       clearTimeout(busy);
       if (this.asking === asking) this.onBusy(false);
@@ -88,10 +113,10 @@ export class Loader {
   }
 
   /** Asks for a source's series; with fewer columns where that many series have too many values for the server. */
-  async ask(source, columns, signal) {
+  async ask(source, borders, columns, signal) {
     for (;;) {
       try {
-        return await api.series(source.id, { paths: state.paths, ...this.bordersOf(source), columns }, signal);
+        return await api.series(source.id, { paths: state.paths, ...borders, columns }, signal);
       } catch (problem) {
         if (problem.status !== 413 || columns <= 20) throw problem;
         columns = Math.max(20, columns >> 2);
@@ -106,17 +131,15 @@ export class Loader {
       const isLive = source.kind === "live" && this.isRunning();
       let block = isLive ? this.feed.block : this.blocks.get(source.id);
       if (!block) continue;
-      if (isLive && this.fromStarts()) {
-        const shift = block.begin;
-        block = { ...block, times: block.times.map((time) => time - shift), begin: 0, end: block.end - shift };
-      }
-      const lines = block.lines.filter((line) => !state.removed.has(line.key));
-      blocks.push({ ...block, lines, hasAll: lines.length === block.lines.length });
+      if (isLive && this.fromStarts()) block = shifted(block, block.begin);
+      const isRemoved = (line) => state.removed.has(line.key);
+      const lines = block.lines.filter((line) => !isRemoved(line));
+      blocks.push({ ...block, lines, removed: block.lines.filter(isRemoved) });
     }
     const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
     const named = this.sources.shown();
     const zone = this.fromStarts() ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
-    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks) };
+    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks), isGone: blocks.some((block) => block.isGone) };
   }
 }
 

@@ -42,6 +42,8 @@ let isReady = false;
 let isHeld = false;
 let drawing = 0;
 let liveState = "connecting";
+/** Said of frozen live data. */
+const GONE = "The server does not keep the samples of this time any more";
 let following = "";
 
 /** The selected counter, or else the legend's first. */
@@ -92,9 +94,7 @@ function problemOfData(problem) {
 function choose(range) {
   if (loader.isRunning()) {
     if (!range) return;
-    const frozen = feed.borders().seconds;
-    if (loader.fromStarts()) frozen.end = Math.max(frozen.end, frozen.begin + range.end);
-    change({ frozen });
+    loader.freeze(loader.fromStarts() ? feed.borders().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
 }
@@ -120,13 +120,14 @@ function drawNow() {
   legend.draw(data.lines, several);
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
   setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
-  setText(byId("missing-text"), data.missing.map(({ path, reason }) => `${path}: ${reason}`).join("; "));
+  const missing = data.missing.map(({ path, reason }) => `${path}: ${reason}`);
+  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${GONE}: what was loaded is shown, without its figures`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
   // What the figures on the page are of, for whoever reads them by program.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
   const empty = byId("chart-empty");
   const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
-  const why = isReading ? "Reading the log…" : empty.dataset.problem || (state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
+  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isGone ? `${GONE}.` : state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
   empty.hidden = data.lines.length > 0;
   setText(empty, why);
   showControls(page, liveState);
@@ -195,9 +196,9 @@ function show(text, counters = []) {
   change({ ...parts, frozen, isCleared: false });
 }
 
-/** What is shown first: the logs the server was started with, or the machine. */
+/** What is shown first: the logs the server was started with, not those that somebody opened since; or the machine. */
 function firstSources() {
-  const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_uploaded);
+  const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_closable);
   const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
   return first.slice(0, 4).map((source) => source.id);
 }
@@ -228,7 +229,7 @@ onChange((names) => {
     tried.clear();
   }
   if (OF_DATA.some((name) => names.has(name))) load();
-  if (names.has("removed") || names.has("zone")) page.data = loader.data();
+  if (["removed", "zone", "frozen"].some((name) => names.has(name))) page.data = loader.data();
   draw();
   writeAddress();
 });

@@ -1,5 +1,6 @@
 // The view that the server was started with: the first of its paths that selects a counter says how it is shown.
 
+import { selects, withoutMachine } from "./paths.js";
 import { entry } from "./state.js";
 
 /** The fragment of a link that shows the view's counters. */
@@ -8,14 +9,6 @@ export function fragmentOf(view) {
   text.set("view", view.view);
   if (view.points !== null) text.set("points", String(view.points));
   return text.toString();
-}
-
-const withoutMachine = (path) => path.replace(/^\\\\[^\\]+/, "");
-
-/** Whether a counter path, which may have `*` and `?`, selects the counter of this full path. One without a machine means any. */
-export function selects(pattern, path) {
-  const text = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
-  return new RegExp(`^${text}$`, "is").test(pattern.startsWith("\\\\") ? path : withoutMachine(path));
 }
 
 /** How the counters of the view are shown. Each is told once: what is chosen on the page later holds. */

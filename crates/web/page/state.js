@@ -1,5 +1,7 @@
 // What is shown: everything that a link or a saved view brings back, and how it is written into the address.
 
+import { selects } from "./paths.js";
+
 /** The state of the page. Change it through `change`, so that whoever shows a part of it is told. */
 export const state = {
   /** "line", "histogram" or "report". */
@@ -52,6 +54,9 @@ export function keyOf(source, path) {
   return `${source} ${path.toLowerCase()}`;
 }
 
+/** The path in a key, in small letters. */
+const pathOf = (key) => key.slice(key.indexOf(" ") + 1);
+
 /** The keys of the counters on the chart. */
 let present = new Set();
 
@@ -96,14 +101,17 @@ export function changeEntries(keys, parts) {
   change({ legend: state.legend });
 }
 
-/** Adds paths; those that are there already stay where they are. Answers how many are new. */
+/**
+ * Adds paths; those that are there already stay where they are. What was removed of what they select comes back. Answers whether
+ * they bring anything.
+ */
 export function addPaths(paths) {
   const known = new Set(state.paths.map((path) => path.toLowerCase()));
   const added = paths.filter((path) => !known.has(path.toLowerCase()));
-  // Adding a path again brings back what was removed of it.
-  const removed = added.length === paths.length ? state.removed : new Set();
+  const removed = new Set([...state.removed].filter((key) => !paths.some((path) => selects(path, pathOf(key)))));
+  const isMore = added.length > 0 || removed.size < state.removed.size;
   change({ paths: [...state.paths, ...added], removed });
-  return added.length;
+  return isMore;
 }
 
 /** The state as the text of a link's fragment. `nameOf` gives the name of a source. */

@@ -25,6 +25,12 @@ export function secondsOf(ticks) {
   return Number(ticks) / 1e7;
 }
 
+/** The whole milliseconds that a stretch between two moments lies in, in units of 100 ns: `[begin, end]`. */
+export function wholeMilliseconds(begin, end) {
+  const below = (ticks) => ticks - (((ticks % 10000n) + 10000n) % 10000n);
+  return [below(begin), -below(-end)];
+}
+
 /** Seconds since 1970 of an RFC 3339 text; null stays null. */
 export function seconds(text) {
   return text === null || text === undefined ? null : secondsOf(ticksOf(text));

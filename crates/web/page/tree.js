@@ -258,8 +258,7 @@ export class Tree {
   /** Adds paths, and the source they are of to the chart when nothing of it is shown. */
   show(paths) {
     if (this.source && !state.sources.includes(this.source.id)) change({ sources: [...state.sources, this.source.id] });
-    const added = addPaths(paths);
-    if (added) announce(`Added ${paths.join(", ")}`);
+    if (addPaths(paths)) announce(`Added ${paths.join(", ")}`);
     else say(`${paths.join(", ")} is on the chart already.`);
   }
 

@@ -5,8 +5,8 @@ import { change, state } from "./state.js";
 
 const back = [];
 const forth = [];
-/** The shortest stretch, in seconds. */
-const SHORTEST = 0.002;
+/** The shortest stretch. */
+const SHORTEST_MS = 2;
 
 /** Goes to a stretch, null for the whole; the one before can be gone back to. */
 export function zoomTo(range) {
@@ -42,13 +42,22 @@ export function forgetZooms() {
   forth.length = 0;
 }
 
-/** Whole milliseconds, inside of `whole`; null where that is all of it. */
+/** Whole milliseconds, inside of those of `whole`, so that its last sample can be within; null where that is all of it. */
 export function withinWhole(range, whole) {
-  const length = Math.min(Math.max(range.end - range.begin, SHORTEST), whole.end - whole.begin);
-  const middle = (range.begin + range.end) / 2;
-  const begin = Math.max(whole.begin, Math.min(middle - length / 2, whole.end - length));
-  if (length >= (whole.end - whole.begin) * 0.9999) return null;
-  return { begin: Math.round(begin * 1000) / 1000, end: Math.round((begin + length) * 1000) / 1000 };
+  const all = inMilliseconds(whole);
+  const asked = inMilliseconds(range);
+  const length = Math.min(Math.max(asked.end - asked.begin, SHORTEST_MS), all.end - all.begin);
+  if (length >= (all.end - all.begin) * 0.9999) return null;
+  const begin = Math.round((range.begin + range.end) * 500 - length / 2);
+  const from = Math.max(all.begin, Math.min(begin, all.end - length));
+  return { begin: from / 1000, end: (from + length) / 1000 };
+}
+
+/** The whole milliseconds that a stretch lies in. */
+function inMilliseconds({ begin, end }) {
+  // Seconds since 1970 have no digits beyond this.
+  const noise = 0.001;
+  return { begin: Math.floor(begin * 1000 + noise), end: Math.ceil(end * 1000 - noise) };
 }
 
 /** The stretch `factor` times as long around the share `at` (0 to 1) of it. */
@@ -57,9 +66,9 @@ export function zoomed({ begin, end }, factor, at = 0.5) {
   return { begin: held - (held - begin) * factor, end: held + (end - held) * factor };
 }
 
-/** The stretch moved by a share of its length. */
+/** The stretch moved by a share of its length, in whole milliseconds, so that the length stays. */
 export function moved({ begin, end }, share) {
-  const by = (end - begin) * share;
+  const by = Math.round((end - begin) * share * 1000) / 1000;
   return { begin: begin + by, end: end + by };
 }
 

@@ -86,15 +86,20 @@ impl Guard {
     }
 
     fn knows(&self, host: &Authority) -> bool {
-        let name = host.host();
-        if self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if self.is_named(host) {
             return true;
         }
+        let name = host.host();
         let default = if self.is_tls { 443 } else { 80 };
         let is_port = host.port_u16().unwrap_or(default) == self.port;
         let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
         // An address cannot be made to lead elsewhere.
         is_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
+    }
+
+    /// Whether the server is called by a name of `--host`.
+    fn is_named(&self, host: &Authority) -> bool {
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }
 
     /// A page of another site can send requests from the browser of somebody who may look: none of them is answered, but
@@ -106,12 +111,20 @@ impl Guard {
                 return Err(foreign());
             }
         }
-        let scheme = if self.is_tls { "https" } else { "http" };
-        let own = format!("{scheme}://{host}");
-        for origin in headers.get_all(header::ORIGIN) {
-            if !origin.as_bytes().eq_ignore_ascii_case(own.as_bytes()) {
-                return Err(foreign());
-            }
+        // Behind a name there may be a proxy that speaks TLS for a server that does not. The other way round there is none: who
+        // sits on the way of plain HTTP can make a page of that name.
+        let schemes: &[&str] = match self.is_tls {
+            true => &["https"],
+            false if self.is_named(host) => &["http", "https"],
+            false => &["http"],
+        };
+        let is_own = |origin: &HeaderValue| {
+            let is_of =
+                |scheme| origin.as_bytes().eq_ignore_ascii_case(format!("{scheme}://{host}").as_bytes());
+            schemes.iter().any(is_of)
+        };
+        if !headers.get_all(header::ORIGIN).iter().all(is_own) {
+            return Err(foreign());
         }
         Ok(())
     }

@@ -3,12 +3,14 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use tachograph_counters::civil::{FileTime, TimeArgument};
-use tachograph_counters::path::PathPattern;
+use tachograph_counters::path::{CounterPath, PathPattern};
 
 use crate::answer::Refusal;
 
 /// Most counter paths of a request.
 pub(crate) const MAX_PATHS: usize = 256;
+/// Most counters of a request that are left out of what its paths select.
+const MAX_EXCEPTIONS: usize = 1024;
 /// Longest counter path, in bytes.
 const MAX_PATH_BYTES: usize = 2048;
 
@@ -61,15 +63,9 @@ impl Parameters {
 
     /// The counter paths.
     pub(crate) fn paths(&self) -> Result<Vec<PathPattern>, Refusal> {
-        let texts: Vec<_> = self.0.iter().filter(|(name, _)| name == "path").map(|(_, text)| text).collect();
-        if texts.len() > MAX_PATHS {
-            return Err(Refusal::bad(format!("at most {MAX_PATHS} counter paths at a time")));
-        }
+        let texts = self.path_texts("path", MAX_PATHS)?;
         let mut paths = Vec::with_capacity(texts.len());
         for text in texts {
-            if text.len() > MAX_PATH_BYTES {
-                return Err(Refusal::bad(format!("a counter path has at most {MAX_PATH_BYTES} bytes")));
-            }
             let path =
                 PathPattern::parse(text).map_err(|error| Refusal::bad(format!("'{text}': {error}")))?;
             if !paths.contains(&path) {
@@ -77,6 +73,28 @@ impl Parameters {
             }
         }
         Ok(paths)
+    }
+
+    /// The paths of single counters that are left out of what the others select.
+    pub(crate) fn exceptions(&self) -> Result<Vec<CounterPath>, Refusal> {
+        let texts = self.path_texts("except", MAX_EXCEPTIONS)?;
+        let parse = |text: &str| {
+            CounterPath::parse(text).map_err(|error| Refusal::bad(format!("except: '{text}': {error}")))
+        };
+        texts.into_iter().map(parse).collect()
+    }
+
+    /// The values of a parameter that may be repeated so often, each a counter path that is not too long.
+    fn path_texts(&self, name: &str, most: usize) -> Result<Vec<&str>, Refusal> {
+        let texts: Vec<_> =
+            self.0.iter().filter(|(known, _)| known == name).map(|(_, text)| text.as_str()).collect();
+        if texts.len() > most {
+            return Err(Refusal::bad(format!("{name}: at most {most} counter paths at a time")));
+        }
+        match texts.iter().any(|text| text.len() > MAX_PATH_BYTES) {
+            true => Err(Refusal::bad(format!("a counter path has at most {MAX_PATH_BYTES} bytes"))),
+            false => Ok(texts),
+        }
     }
 
     /// The counter paths, of which there must be one.

@@ -1,18 +1,25 @@
 //! Selecting counters.
 
-use tachograph_counters::path::PathPattern;
+use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::set::Counter;
+use tachograph_counters::{CounterType, RawValue};
 use tachograph_flow::{Select, Selection};
 
-use crate::made::{Samples, Table, all, cells, sample};
+use crate::made::{Samples, Table, all, cells, sample, single};
 
 fn selected(paths: &[&str]) -> (Vec<Vec<String>>, Selection) {
+    selected_without(paths, &[])
+}
+
+fn selected_without(paths: &[&str], except: &[&str]) -> (Vec<Vec<String>>, Selection) {
     let mut table = Table::new("M", "Set", &["X", "Y"]);
     let samples = vec![
         sample(0, vec![table.group(&[("a", &[(1, 0), (2, 0)]), ("b", &[(3, 0), (4, 0)])])]),
         sample(1, vec![table.group(&[("b", &[(5, 0), (6, 0)]), ("c", &[(7, 0), (8, 0)])])]),
     ];
     let patterns = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
-    let selection = Selection::new(patterns);
+    let except: Vec<_> = except.iter().map(|path| CounterPath::parse(path).expect("a path")).collect();
+    let selection = Selection::new(patterns).without(&except);
     let out = all(Select::new(Samples::new(samples), selection.clone()));
     (out.iter().map(cells).collect(), selection)
 }
@@ -34,6 +41,35 @@ fn paths_that_make_no_rectangle_take_only_their_cells() {
     let (cells, selection) = selected(&[r"\Set(a)\X", r"\set(B)\y"]);
     assert_eq!(cells, [vec!["a.X=1", "b.Y=4"], vec!["b.Y=6"]]);
     assert!(selection.unmatched().is_empty());
+}
+
+#[test]
+fn single_counters_are_left_out() {
+    let whole = selected(&[r"\Set(*)\*"]).0;
+    for (except, left) in [
+        (vec![r"\\m\set(A)\x"], [vec!["b.X=3", "a.Y=2", "b.Y=4"], vec!["b.X=5", "c.X=7", "b.Y=6", "c.Y=8"]]),
+        (vec![r"\Set(b)\Y", r"\Set(b)\X"], [vec!["a.X=1", "a.Y=2"], vec!["c.X=7", "c.Y=8"]]),
+    ] {
+        let (cells, selection) = selected_without(&[r"\Set(*)\*"], &except);
+        assert_eq!(cells, left, "{except:?}");
+        assert!(selection.unmatched().is_empty());
+    }
+    // Of other machines and sets, and with wildcards, which are none here.
+    for except in [r"\\N\Set(a)\X", r"\Other(a)\X", r"\Set(*)\X", r"\Set(a)\*"] {
+        assert_eq!(
+            selected_without(&[r"\Set(*)\*"], &[except]).0.concat().len(),
+            whole.concat().len(),
+            "{except}"
+        );
+    }
+    // A group of one fixed instance goes as a whole.
+    let counter = || Counter::new("X", CounterType::RAWCOUNT, 0);
+    let fixed = |label: &str| single("M", "Set", label, counter(), RawValue::new(1, 0));
+    let except = CounterPath::parse(r"\Set(a)\X").expect("a path");
+    let pattern = PathPattern::parse(r"\Set(*)\X").expect("a path");
+    let selection = Selection::new(vec![pattern]).without(&[except]);
+    let out = all(Select::new(Samples::new([sample(0, vec![fixed("a"), fixed("b")])]), selection));
+    assert_eq!((cells(&out[0]), out[0].groups.len()), (vec!["b.X=1".to_owned()], 1));
 }
 
 #[test]

@@ -7,13 +7,13 @@ use axum::extract::{RawQuery, State};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use tachograph_counters::civil::{FileTime, TimeArgument};
-use tachograph_counters::path::PathPattern;
+use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, Selection, Sink as _, Source, WindowBounds};
+use tachograph_flow::{FlowError, Select, Selection, Sink as _, Source, WindowBounds};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::sources::LIVE;
@@ -125,6 +125,8 @@ struct Asked {
     samples: Samples,
     /// As they mean at the source.
     paths: Vec<PathPattern>,
+    /// Single counters that are left out of what the paths select.
+    except: Vec<CounterPath>,
     bounds: Bounds,
 }
 
@@ -136,8 +138,8 @@ impl Asked {
         query: Option<&str>,
         format: impl FnOnce(Option<&str>) -> Result<F, Refusal>,
     ) -> Result<(Self, F), Refusal> {
-        let parameters = Parameters::parse(query, &["path", "begin", "end", "format"])?;
-        let bounds = parameters.window()?;
+        let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format"])?;
+        let (bounds, except) = (parameters.window()?, parameters.exceptions()?);
         let format = format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
             let (live, paths) = leased(web, parameters.some_paths()?).await?;
@@ -147,26 +149,33 @@ impl Asked {
             log.facts()?;
             (Samples::Log(log), paths)
         };
-        Ok((Self { samples, paths, bounds }, format))
+        if paths.is_empty() && !except.is_empty() {
+            return Err(Refusal::bad("except: give the paths of which these are left out"));
+        }
+        Ok((Self { samples, paths, except, bounds }, format))
     }
 
     /// What is made of the samples by one of two functions: that for windows of kept samples, or that for logs. Nothing
     /// made is refused.
     fn make<T>(
         &self,
-        of_live: impl FnOnce(&dyn Fn() -> RingWindow) -> Result<Option<T>, ExportError>,
+        of_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,
         of_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
         cancel: &Cancel,
     ) -> Result<T, Refusal> {
         let (begin, end) = self.bounds;
+        let selection = Selection::new(self.paths.clone()).without(&self.except);
         let (made, selection) = match &self.samples {
             Samples::Live(live) => {
-                let window = || RingSource::window(live.samples.clone(), &self.paths, self.bounds);
+                let window = || {
+                    let window = RingSource::window(live.samples.clone(), &self.paths, self.bounds);
+                    Select::new(window, selection.clone())
+                };
                 (of_live(&window), Selection::new(Vec::new()))
             }
             Samples::Log(log) => {
                 let query = LogQuery {
-                    selection: Selection::new(self.paths.clone()),
+                    selection,
                     bounds: WindowBounds {
                         begin: begin.map(TimeArgument::Utc),
                         end: end.map(TimeArgument::Utc),

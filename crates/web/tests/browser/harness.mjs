@@ -81,13 +81,15 @@ export function test(name, act) {
 
 /**
  * Opens the page and hands it to `act(page)`. Errors and warnings on the console, exceptions, and requests that leave the
- * server fail the test, but for those that `allowed` (a pattern) matches. A screenshot is kept under the test's name.
+ * server fail the test, but for those that `allowed` (a pattern) matches. `prepare` runs in the page before anything of it.
+ * A screenshot is kept under the test's name.
  */
-export async function withPage(name, url, act, { width = 1280, height = 800, theme = "light", allowed = null, ...context } = {}) {
+export async function withPage(name, url, act, { width = 1280, height = 800, theme = "light", allowed = null, prepare = null, ...context } = {}) {
   const made = await (await theBrowser()).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, timezoneId: "Europe/Berlin", locale: "en-US", ...context });
   if (process.env.FROM_SOURCE) await fromSource(made);
   const page = await made.newPage();
   page.setDefaultTimeout(20_000);
+  if (prepare) await page.addInitScript(prepare);
   const errors = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) errors.push(`console: ${message.text()} (${message.location().url})`);

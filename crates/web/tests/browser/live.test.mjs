@@ -3,10 +3,22 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { collections, drag, iso, legendIs, legendThat, rangeAfter, saved, scratch, serve, test, withPage } from "./harness.mjs";
+import { collections, drag, iso, legend, legendIs, legendThat, rangeAfter, saved, scratch, serve, test, withPage } from "./harness.mjs";
 
 const PATH = "\\Processor Information(*)\\% Processor Time";
 const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
+
+/** Does something for which the page asks for a chart, not only for statistics; waits for the answer. */
+async function charted(page, act) {
+  const isChart = (url) => /\/series$/.test(url.pathname) && Number(url.searchParams.get("columns")) > 1;
+  const [answer] = await Promise.all([page.waitForResponse((one) => isChart(new URL(one.url()))), act()]);
+  await answer.finished();
+}
+
+async function freeze(page) {
+  await charted(page, () => page.keyboard.press("f"));
+  await page.waitForSelector("#live-state[data-state=frozen]");
+}
 
 /** The server's own statistics of a stretch of live data. */
 async function statistics(page, url, paths, begin, end) {
@@ -39,12 +51,17 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     assert.notEqual(await canvas(page), picture, "the chart was drawn anew");
     await collections(server.url, PATH, 6);
 
-    // Frozen, nothing moves; the figures are those of the frozen stretch.
-    await page.keyboard.press("f");
-    await page.waitForSelector("#live-state[data-state=frozen]");
+    // Frozen, nothing moves, from the first drawing on; the figures are those of the frozen stretch.
+    await page.evaluate(() => {
+      window.seen = [];
+      const note = () => document.getElementById("live-state").dataset.state === "frozen" && window.seen.push(document.getElementById("range-text").textContent);
+      new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    await freeze(page);
     const frozen = await range();
     await collections(server.url, PATH, 3);
     assert.equal(await range(), frozen, "a frozen chart stays as it is");
+    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "from the first drawing on");
 
     // Zoomed by dragging: statistics of the stretch, from the server's raw values.
     await drag(page, 0.8, 0.999);
@@ -128,5 +145,105 @@ test("live: every other collection, and few points", async () => {
     await page.keyboard.press("Escape");
     assert.equal(await page.textContent("#value-duration"), "0:06");
   });
+  await server.stop();
+});
+
+test("live: what is frozen stays when the server has lost its samples", async () => {
+  const server = await serve("--interval", "0.01", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
+  await withPage("frozen-gone", server.url, async (page) => {
+    await page.waitForSelector("#live-state[data-state=live]");
+    await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "averages");
+    await freeze(page);
+    // The ring goes on until nothing of it is left.
+    const frozenAt = Date.now();
+    const isGone = async () => Date.parse((await (await page.request.get(`${server.url}api/sources/live`)).json()).begin) > frozenAt;
+    while (!(await isGone())) await page.waitForTimeout(200);
+    const rows = await legendThat(page, (found) => found.every((row) => row.average !== "---"), "figures of what is frozen");
+
+    // A narrower window asks anew.
+    const picture = await canvas(page);
+    await charted(page, () => page.setViewportSize({ width: 700, height: 800 }));
+    await page.waitForFunction((then) => document.querySelector("#chart canvas").toDataURL() !== then, picture);
+    assert.deepEqual(await legend(page), rows, "figures of the frozen stretch stay");
+    assert.ok(await page.isHidden("#chart-empty"));
+    assert.equal(await page.textContent("#missing-text"), "");
+
+    // Of a part there are no figures any more, which is told.
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("missing-text").textContent));
+    assert.deepEqual((await legend(page)).map((row) => [row.counter, row.average]), rows.map((row) => [row.counter, "---"]));
+    await page.keyboard.press("0");
+    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the figures of all of it again");
+    await page.waitForFunction(() => document.getElementById("missing-text").textContent === "");
+
+    // A page that never had them says so.
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => location.hash.includes("range="));
+    await page.reload();
+    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("chart-empty").textContent));
+    await page.keyboard.press("f");
+    await legendThat(page, (found) => found.length === 2 && found.every((row) => row.average !== "---"), "live figures");
+  });
+  await server.stop();
+});
+
+/** Waits until the stretch that a page shows is another one, twice. */
+async function moves(page) {
+  for (let time = 0; time < 2; time += 1) {
+    const text = await page.textContent("#range-text");
+    await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, text);
+  }
+}
+
+/** Makes a page believe that it is seen, or not: without a screen every page is. */
+const see = (page, isSeen) => page.evaluate((isHidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}, !isSeen);
+
+test("live: in eight tabs of one browser all figures move", async () => {
+  const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
+  await withPage("tabs", server.url, async (first) => {
+    const pages = [first];
+    while (pages.length < 8) {
+      const page = await first.context().newPage();
+      await page.goto(server.url);
+      pages.push(page);
+    }
+    for (const page of pages) await page.waitForSelector("#live-state[data-state=live]");
+    await Promise.all(pages.map(moves));
+    // As many streams as leave connections for everything else.
+    const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
+    await streams(3);
+
+    // A tab that is not seen any more gives its stream to one that is; seen again, it moves at once.
+    const last = pages.at(-1);
+    const hidden = pages.slice(0, 7);
+    const taken = last.waitForRequest((request) => request.url().includes("/api/stream"));
+    await Promise.all(hidden.map((page) => see(page, false)));
+    await taken;
+    await moves(last);
+    await streams(1);
+    await Promise.all(hidden.map((page) => see(page, true)));
+    await Promise.all(pages.map(moves));
+    await streams(3);
+    // A tab that is closed leaves its stream to others.
+    await last.close();
+    await streams(3);
+    await Promise.all(hidden.map(moves));
+  });
+  await server.stop();
+});
+
+test("live: without locks a tab has a stream while it is seen", async () => {
+  const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes");
+  await withPage("no-locks", server.url, async (page) => {
+    const stream = (request) => request.url().includes("/api/stream");
+    await page.waitForSelector("#live-state[data-state=live]");
+    await moves(page);
+    await Promise.all([page.waitForEvent("requestfailed", stream), see(page, false)]);
+    await Promise.all([page.waitForRequest(stream), see(page, true)]);
+    await moves(page);
+  }, { prepare: () => Object.defineProperty(navigator, "locks", { value: undefined }) });
   await server.stop();
 });

@@ -6,8 +6,8 @@ import path from "node:path";
 import { drag, inLegend, iso, legend, legendIs, legendThat, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
-const statsOf = async (log, range) => JSON.parse(await tacho("stats", log, ...(range ? ["-b", iso(range.begin), "-e", iso(range.end)] : []), "-f", "json"));
-
+const stats = async (log, ...bounds) => JSON.parse(await tacho("stats", log, ...bounds, "-f", "json"));
+const statsOf = (log, range) => stats(log, ...(range ? ["-b", iso(range.begin), "-e", iso(range.end)] : []));
 
 test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats", async () => {
   const log = await recordedLog();
@@ -46,6 +46,57 @@ test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats"
     await page.keyboard.press("0");
     assert.equal(await rangeAfter(page, moved), null);
     await legendIs(page, whole);
+  });
+  await server.stop();
+});
+
+test("logs: the last sample belongs to a range up to the end", async () => {
+  const log = await recordedLog();
+  const server = await serve(log);
+  const paths = ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec"];
+  await withPage("to-the-end", `${server.url}#${new URLSearchParams(paths.map((path) => ["path", path]))}`, async (page) => {
+    const whole = await stats(log);
+    await legendThat(page, (rows) => rows.length === whole.length, "all counters of the log");
+    await legendIs(page, whole);
+    // What the page says of the range, typed into the command: in the log's local time.
+    const typed = async () => {
+      const [, begin, end] = /, (\S+ \S+) – (\S+ \S+) \(/.exec(await page.textContent("#range-text"));
+      return ["-b", begin, "-e", end];
+    };
+    assert.deepEqual(await stats(log, ...(await typed())), whole);
+
+    await drag(page, 0.5, 1);
+    const half = await rangeAfter(page, null);
+    const told = await stats(log, "-b", iso(half.begin));
+    await legendIs(page, told);
+    assert.deepEqual(await stats(log, ...(await typed())), told);
+    await drag(page, 0, 0.5);
+    const left = await rangeAfter(page, half);
+    // Moved against the end again.
+    for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
+    await page.waitForFunction((end) => document.getElementById("content").dataset.range.endsWith(`~${(end / 1000).toFixed(3)}`), half.end);
+    const right = await rangeAfter(page, left);
+    await legendIs(page, await stats(log, "-b", iso(right.begin)));
+  });
+  await server.stop();
+});
+
+test("logs: a counter that two paths select is removed, and comes back by either", async () => {
+  const server = await serve(textLog("twice.csv", 60));
+  const [all, one] = ["\\Processor Information(*)\\% Processor Time", "\\Processor Information(_Total)\\% Processor Time"];
+  const chosen = new URLSearchParams([all, one, "\\System\\Threads"].map((path) => ["path", path]));
+  await withPage("twice", `${server.url}#${chosen}`, async (page) => {
+    for (const path of [one, all]) {
+      await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "both counters");
+      await page.click("#legend-body tr:has-text('% Processor Time')");
+      await page.keyboard.press("Delete");
+      await legendThat(page, (rows) => rows.length === 1, "the other counter");
+      await page.keyboard.press("a");
+      await page.fill("#path-field", path);
+      await page.press("#path-field", "Enter");
+      await page.click("#tree-close");
+    }
+    await legendThat(page, (rows) => rows.length === 2, "both counters");
   });
   await server.stop();
 });
@@ -188,6 +239,11 @@ test("logs: one of a folder of the server is opened, and closed again", async ()
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
     // The page that is loaded again knows that it may be closed.
     await page.waitForFunction(() => location.hash.includes("inside.csv"));
+    // Who comes later is not shown what others have opened.
+    await withPage("folder-other", server.url, async (other) => {
+      await other.waitForSelector("#live-state[data-state=live]");
+      assert.ok(!(await other.textContent("#source-names")).includes("inside.csv"));
+    });
     await page.reload();
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters again");
     await page.click("#source-menu summary");

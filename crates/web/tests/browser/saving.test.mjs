@@ -83,3 +83,24 @@ test("saving: the chart as PNG and SVG", async () => {
   });
   await server.stop();
 });
+
+test("saving: of very many counters some are left out", async () => {
+  const log = path.join(scratch, "wide.csv");
+  const names = Array.from({ length: 300 }, (_, number) => `\\\\WEB1\\Thing(t${number})\\Number`);
+  const second = (number) => `"03/05/2024 10:00:0${number}.000",${names.map((_, at) => `"${at + number}"`).join(",")}`;
+  fs.writeFileSync(log, [`"(PDH-CSV 4.0) (UTC)(0)",${names.map((name) => `"${name}"`).join(",")}`, ...[0, 1, 2, 3].map(second), ""].join("\r\n"));
+  const server = await serve(log);
+  await withPage("save-many", `${server.url}#${new URLSearchParams({ path: "\\Thing(*)\\Number" })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 300, "all counters");
+    const columns = async () => rowsOf(fs.readFileSync((await saved(page, "#save-csv")).path, "utf8"))[0].slice(1);
+    assert.deepEqual(await columns(), names);
+    await page.uncheck("#legend-body tr:nth-child(2) input");
+    const hidden = (await legend(page))[1].instance;
+    await page.click("#legend-body tr:nth-child(5)");
+    const removed = (await legend(page))[4].instance;
+    await page.keyboard.press("Delete");
+    await legendThat(page, (rows) => rows.length === 299, "one counter fewer");
+    assert.deepEqual(await columns(), names.filter((name) => ![hidden, removed].some((instance) => name.includes(`(${instance})`))));
+  });
+  await server.stop();
+});

@@ -59,6 +59,21 @@ test("trouble: a server that goes away is told of, and found again", async () =>
   }, { allowed: /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING|Failed to load resource/ });
 });
 
+test("trouble: a server that takes long to answer is told of", async () => {
+  const server = await serve(textLog("slow.csv", 100));
+  await withPage("slow", server.url, async (page) => {
+    await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
+    let answer = null;
+    await page.route("**/series?*", (route) => (answer = () => route.continue()));
+    await page.keyboard.press("+");
+    await page.waitForSelector("#server-state:has-text('takes long')");
+    answer();
+    await page.waitForSelector("#server-state", { state: "hidden" });
+    await legendThat(page, (rows) => rows[0].average !== "---", "figures");
+  });
+  await server.stop();
+});
+
 test("trouble: what is no log is refused in words, and a damaged one tells its problems", async () => {
   const server = await serve();
   const wrong = path.join(scratch, "wrong.blg");

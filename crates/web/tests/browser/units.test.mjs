@@ -112,6 +112,34 @@ test("units: scales fit, and zooms stay within", async () => {
   assert.deepEqual(withinWhole(zoomed(whole, 0.5), whole), { begin: 1250, end: 1750 });
   assert.deepEqual(withinWhole(moved({ begin: 1800, end: 1900 }, 5), whole), { begin: 1900, end: 2000 });
   assert.deepEqual(withinWhole({ begin: 1500, end: 1500 }, whole), { begin: 1499.999, end: 1500.001 });
+  // The last sample lies before the end of all, the first one not before its begin; moving keeps the length.
+  const log = { begin: 1361328617.844, end: 1361328677.845 };
+  assert.deepEqual(withinWhole({ begin: 1361328647.8441, end: 1361328677.84499 }, log), { begin: 1361328647.844, end: 1361328677.845 });
+  assert.deepEqual(withinWhole({ begin: 1361328617.8441, end: 1361328647.8449 }, log), { begin: 1361328617.844, end: 1361328647.845 });
+  let stretch = { begin: 1361328620.001, end: 1361328621.004 };
+  for (let step = 0; step < 100; step += 1) stretch = withinWhole(moved(stretch, step % 2 ? 0.25 : -0.25), log);
+  assert.equal(Math.round((stretch.end - stretch.begin) * 1000), 1003);
+  const { textOf, ticksOf, wholeMilliseconds } = await part("time.js");
+  const [begin, end] = wholeMilliseconds(ticksOf("1969-12-31T23:59:58.0000001Z"), ticksOf("2013-02-20T02:50:17.8440001Z"));
+  assert.deepEqual([textOf(begin), textOf(end)], ["1969-12-31T23:59:58.0000000Z", "2013-02-20T02:50:17.8450000Z"]);
+});
+
+test("units: what was removed comes back by a path that selects it, and nothing else does", async () => {
+  const { addPaths, keyOf, state } = await part("state.js");
+  const [times, faults] = ["\\Process(*)\\% Processor Time", "\\Process(*)\\Page Faults/sec"];
+  const key = (path) => keyOf("2", `\\\\VM${path.replace("*", "init (1)")}`);
+  const start = () => Object.assign(state, { paths: [times, faults], removed: new Set([key(times), key(faults)]) });
+  start();
+  // By its own path, which is new.
+  assert.ok(addPaths([times.replace("*", "INIT (1)")]));
+  assert.deepEqual([...state.removed], [key(faults)]);
+  start();
+  // By the path with wildcards, which is there.
+  assert.ok(addPaths([faults]));
+  assert.deepEqual([state.paths, [...state.removed]], [[times, faults], [key(times)]]);
+  assert.ok(!addPaths([faults]), "it is there already");
+  assert.ok(addPaths(["\\Memory\\Available Bytes"]));
+  assert.deepEqual([...state.removed], [key(times)]);
 });
 
 test("units: a search finds the counter that was meant first", async () => {

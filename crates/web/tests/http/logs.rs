@@ -152,6 +152,48 @@ fn what_is_downloaded_can_be_uploaded() {
 }
 
 #[test]
+fn single_counters_are_left_out() {
+    let machine = Machine::new(300);
+    let served = Served::start(&machine, Wishes::default());
+    ready(&served, "1");
+    // More than there may be paths: their names one by one could not be given.
+    let out = [r"\\MADE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
+    let parameters = |format| [("path", RATES), ("except", out[0]), ("except", out[1]), ("format", format)];
+    let is_left = |path: &str| !path.contains("(p7)") && !path.contains("(p299)");
+    for id in ["live", "1"] {
+        // There is something to save.
+        get(served.address, &target("/api/query", &[("path", RATES)]));
+        let ask = |what: &str, parameters: &[(&str, &str)]| {
+            let answer = get(served.address, &target(&format!("/api/sources/{id}/{what}"), parameters));
+            assert_eq!(answer.status, 200, "{id} {what}: {}", answer.text());
+            answer
+        };
+        let csv = ask("export", &parameters("csv")).text();
+        let head: Vec<_> = csv.lines().next().expect("a line").split(',').skip(1).collect();
+        assert_eq!(head.len(), 298, "{id}");
+        assert!(head.iter().all(|path| is_left(path)));
+        let statistics = ask("statistics", &parameters("json")).json();
+        let rows = statistics.as_array().expect("a list");
+        assert_eq!(rows.len(), 298, "{id}");
+        assert!(rows.iter().all(|row| is_left(row["path"].as_str().expect("a path"))));
+        // Raw values too.
+        let blg = ask("export", &parameters("blg"));
+        let headers = [("Content-Type", "application/octet-stream")];
+        let uploaded = request(served.address, "POST", "/api/upload", &headers, &blg.body).json();
+        let uploaded = uploaded["id"].as_str().expect("an id");
+        ready(&served, uploaded);
+        let saved = get(served.address, &format!("/api/sources/{uploaded}/statistics")).json();
+        assert_eq!(saved.as_array().expect("a list").len(), 298, "{id}");
+    }
+    let status = |parameters: &[(&str, &str)]| {
+        get(served.address, &target("/api/sources/1/export", parameters)).status
+    };
+    assert_eq!(status(&[("except", out[0])]), 400, "of all of a log");
+    assert_eq!(status(&[("path", RATES), ("except", "Things")]), 400);
+    assert_eq!(status(&[&[("path", RATES)], &[("except", r"\A\B"); 1025][..]].concat()), 400);
+}
+
+#[test]
 fn logs_of_the_folders_are_opened_by_name() {
     let machine = Machine::new(2);
     let served = Served::start(&machine, Wishes::default());

@@ -68,6 +68,38 @@ fn other_sites_get_nothing() {
 }
 
 #[test]
+fn a_proxy_may_speak_tls_for_a_named_server() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes { hosts: vec!["vm.example".into()], ..Wishes::default() });
+    let port = served.address.port();
+    let status = |host: &str, origin: &str| {
+        let headers = [("Host", host), ("Origin", origin), ("Sec-Fetch-Site", "same-origin")];
+        request(served.address, "DELETE", "/api/sources/9", &headers, b"").status
+    };
+    let here = format!("localhost:{port}");
+    for (host, origin) in [
+        ("vm.example", "https://vm.example"),
+        ("VM.example:8443", "https://vm.example:8443"),
+        ("vm.example", "http://vm.example"),
+        (&here, &format!("http://{here}")),
+    ] {
+        assert_eq!(status(host, origin), 404, "{origin} at {host}");
+    }
+    for (host, origin) in [
+        ("vm.example", "https://vm.example:8443"),
+        ("vm.example", "https://other.example"),
+        ("vm.example", "ws://vm.example"),
+        ("vm.example", "null"),
+        (&here, "https://vm.example"),
+        // Names of loopback and addresses have no proxy before them.
+        (&here, &format!("https://{here}")),
+        (&format!("192.168.1.7:{port}"), &format!("https://192.168.1.7:{port}")),
+    ] {
+        assert_eq!(status(host, origin), 403, "{origin} at {host}");
+    }
+}
+
+#[test]
 fn answers_say_what_browsers_may_do() {
     let machine = Machine::new(1);
     let served = Served::start(&machine, Wishes::default());
