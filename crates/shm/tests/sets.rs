@@ -272,11 +272,13 @@ fn an_unpublished_set_counts_for_nobody() {
 fn no_room_is_an_error_of_the_call() {
     // A limit holds for the whole process, so a child takes it.
     if std::env::var_os("TACHO_TEST_LIMIT").is_none() {
-        let status = std::process::Command::new(std::env::current_exe().expect("this program"))
+        // Its output goes through pipes: a file that is longer than the limit could not be written to.
+        let child = std::process::Command::new(std::env::current_exe().expect("this program"))
             .args(["no_room_is_an_error_of_the_call", "--exact"])
             .env("TACHO_TEST_LIMIT", "1")
-            .status();
-        assert!(status.expect("a child").success());
+            .output()
+            .expect("a child");
+        assert!(child.status.success(), "{child:?}");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -7,6 +7,7 @@ mod header;
 mod install;
 mod library;
 mod page;
+mod pdh;
 mod perflib;
 mod programs;
 mod sample;

@@ -38,8 +38,7 @@ pub struct StatisticsSink {
     /// How many samples were taken; by the number of each log but the current one, that of its last one.
     taken: u64,
     left_at: HashMap<u32, u64>,
-    /// The earliest sample that opened an interval which ended since [`take_reach`](StatisticsSink::take_reach).
-    reach: u64,
+    reach: Reach,
 }
 
 /// Most series that statistics are kept of: about 1.5 GB of them.
@@ -73,7 +72,7 @@ impl StatisticsSink {
             current_log: None,
             taken: 0,
             left_at: HashMap::new(),
-            reach: u64::MAX,
+            reach: Reach::default(),
         }
     }
 
@@ -122,9 +121,11 @@ impl StatisticsSink {
 
     /// The number of the earliest sample, counted from 0 as they were taken, that opened an interval which ended between
     /// the last two cuts; `u64::MAX` where none did. Where nothing was out of the ordinary that is the sample before the
-    /// first of them; a counter that was missing for a while, and was not known to be gone, reaches further back.
+    /// first of them; a counter that was missing for a while, and was not known to be gone, reaches further back. So does one
+    /// that comes again where the lists of counters differ: a window that begins meanwhile may be opened by a value of it in
+    /// the last sample with another list.
     pub fn take_reach(&mut self) -> u64 {
-        std::mem::replace(&mut self.reach, u64::MAX)
+        self.reach.take()
     }
 
     /// Forgets the values before of all counters: the samples that follow are from elsewhere.
@@ -162,6 +163,30 @@ impl StatisticsSink {
     }
 }
 
+/// How far back samples matter to what was added last.
+struct Reach {
+    /// The earliest sample that does, since it was [taken](Self::take) last.
+    earliest: u64,
+    /// Whether there was more than one log, or list of counters.
+    has_other_lists: bool,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self { earliest: u64::MAX, has_other_lists: false }
+    }
+}
+
+impl Reach {
+    fn note(&mut self, sample: u64) {
+        self.earliest = self.earliest.min(sample);
+    }
+
+    fn take(&mut self) -> u64 {
+        std::mem::replace(&mut self.earliest, u64::MAX)
+    }
+}
+
 impl Sink for StatisticsSink {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let Self { options, series, by_key, slots, current_log, taken, left_at, reach } = self;
@@ -171,7 +196,8 @@ impl Sink for StatisticsSink {
             && before != sample.log
         {
             // What its last sample had decides what is gone in the next.
-            *reach = left_at.get(&sample.log).map_or(*reach, |&last| last.min(*reach));
+            reach.has_other_lists = true;
+            left_at.get(&sample.log).into_iter().for_each(|&last| reach.note(last));
             forget_old_logs(left_at, before);
             left_at.insert(before, number - 1);
             if let Some(slots) = slots.get_mut(&before) {
@@ -185,6 +211,7 @@ impl Sink for StatisticsSink {
             && slots.iter().zip(&sample.groups).all(|(slot, group)| Arc::ptr_eq(&slot.set, &group.set));
         let mut before = Vec::new();
         if !same {
+            reach.has_other_lists |= !slots.is_empty();
             for slot in slots.iter_mut() {
                 slot.add_run(sample.log, series, reach);
                 before.extend(slot.series.iter().copied().filter(|&number| number != COUNTED_ELSEWHERE));

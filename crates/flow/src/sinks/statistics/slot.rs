@@ -7,6 +7,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::{Calculator, RawValue};
 
+use super::Reach;
 use super::tracked::{Label, SeriesKey, Tracked};
 
 /// In place of a series: the value counts elsewhere.
@@ -156,13 +157,13 @@ impl Slot {
         sample: &Sample,
         number: u64,
         series: &mut [Tracked],
-        reach: &mut u64,
+        reach: &mut Reach,
     ) {
         if self.moments.is_empty() {
             self.first = number;
         } else if self.last + 1 != number {
             // The group was not part of the samples between.
-            *reach = (*reach).min(self.last);
+            reach.note(self.last);
         }
         self.last = number;
         self.values.extend_from_slice(&group.values);
@@ -173,14 +174,14 @@ impl Slot {
     }
 
     /// Adds the run to the series, and forgets which series there are.
-    pub(super) fn interrupt(&mut self, log: u32, series: &mut [Tracked], reach: &mut u64) {
+    pub(super) fn interrupt(&mut self, log: u32, series: &mut [Tracked], reach: &mut Reach) {
         self.add_run(log, series, reach);
         self.series.clear();
         self.instances = Instances::default();
     }
 
     /// Adds the run to the series.
-    pub(super) fn add_run(&mut self, log: u32, series: &mut [Tracked], reach: &mut u64) {
+    pub(super) fn add_run(&mut self, log: u32, series: &mut [Tracked], reach: &mut Reach) {
         let width = self.series.len();
         // A run is empty where a baseline or other rows come before its first sample.
         if !self.moments.is_empty() {
@@ -190,12 +191,13 @@ impl Slot {
                     continue;
                 }
                 let tracked = &mut series[number as usize];
+                let was_seen = tracked.was_seen();
                 let pairing =
                     tracked.pairing(log, self.boot_time, self.identity(place), calculator.time_base());
                 if tracked.is_shared {
-                    *reach = 0;
-                } else if tracked.series.has_previous() {
-                    *reach = (*reach).min(tracked.sample);
+                    reach.note(0);
+                } else if tracked.series.has_previous() || was_seen && reach.has_other_lists {
+                    reach.note(tracked.sample);
                 }
                 tracked.sample = self.last;
                 let values = self.values[place..].iter().step_by(width);

@@ -115,6 +115,11 @@ impl Tracked {
         true
     }
 
+    /// Whether it had a value before.
+    pub(super) fn was_seen(&self) -> bool {
+        self.log.is_some()
+    }
+
     /// It is gone from a log.
     pub(super) fn leave(&mut self, log: u32) {
         self.is_shared |= self.log.is_some_and(|other| other != log);

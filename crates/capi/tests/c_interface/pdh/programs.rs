@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::logs;
 use crate::compiler::{Link, Program, succeed};
-use crate::logs;
 
 /// A log in the program's folder.
 pub(crate) fn log_for(program: &Program) -> PathBuf {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::programs::log_for;
 use crate::compiler::{Link, Program, output, succeed};
-use crate::programs::log_for;
 
 fn example(name: &str, link: Link<'_>) -> Program {
     Program::compile(&format!("../../examples/c/{name}"), "c17", link, &[])

@@ -1,7 +1,7 @@
 //! The section of docs/c-interface.md on pdh.h, and the man page, are current.
 
+use super::header::declared;
 use crate::compiler::{compiler, succeed};
-use crate::header::declared;
 use crate::library::crate_folder;
 
 /// The section.

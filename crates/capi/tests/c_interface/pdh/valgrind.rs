@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
+use super::programs::log_for;
 use crate::compiler::{Link, Program, output};
-use crate::programs::log_for;
 
 /// Whether valgrind is there.
 fn is_installed() -> bool {
