@@ -5,21 +5,26 @@ use tachograph::code;
 use crate::compiler::{STANDARDS, compiler, succeed};
 use crate::library::crate_folder;
 
-fn page() -> String {
+/// docs/c-interface.md.
+pub(crate) fn page() -> String {
     std::fs::read_to_string(crate_folder().join("../../docs/c-interface.md")).expect("the page")
 }
 
-#[test]
-fn its_program_compiles_without_a_warning() {
-    let page = page();
-    let (_, rest) = page.split_once("```c\n").expect("a program");
+/// Compiles the first C program of a text.
+pub(crate) fn compile_program(text: &str, standards: &[&str]) {
+    let (_, rest) = text.split_once("```c\n").expect("a program");
     let (program, _) = rest.split_once("```").expect("its end");
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("program.c");
     std::fs::write(&source, program).expect("written");
-    for standard in STANDARDS {
+    for standard in standards {
         succeed(compiler(standard).arg("-fsyntax-only").arg(&source));
     }
+}
+
+#[test]
+fn its_program_compiles_without_a_warning() {
+    compile_program(&page(), &STANDARDS);
 }
 
 #[test]

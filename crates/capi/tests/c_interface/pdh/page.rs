@@ -1,27 +1,19 @@
 //! The section of docs/c-interface.md on pdh.h, and the man page, are current.
 
 use super::header::declared;
-use crate::compiler::{compiler, succeed};
 use crate::library::crate_folder;
+use crate::page::{compile_program, page};
 
 /// The section.
 fn section() -> String {
-    let page = std::fs::read_to_string(crate_folder().join("../../docs/c-interface.md")).expect("the page");
+    let page = page();
     let (_, section) = page.split_once("\n## pdh.h\n").expect("the section");
     section.split("\n## ").next().expect("its text").to_owned()
 }
 
 #[test]
 fn its_program_compiles_without_a_warning() {
-    let section = section();
-    let (_, rest) = section.split_once("```c\n").expect("a program");
-    let (program, _) = rest.split_once("```").expect("its end");
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = folder.path().join("program.c");
-    std::fs::write(&source, program).expect("written");
-    for standard in ["c11", "c17"] {
-        succeed(compiler(standard).arg("-fsyntax-only").arg(&source));
-    }
+    compile_program(&section(), &["c11", "c17"]);
 }
 
 #[test]
