@@ -284,6 +284,7 @@ async function begin() {
   if (view && !location.hash.slice(1)) show(fragmentOf(view), view.counters);
   else show(location.hash.slice(1));
   announce("Ready.");
+  sources.begin();
 }
 
 begin();

@@ -2,11 +2,16 @@
 
 import { byId, element, setText } from "./element.js";
 
+/** So long an announcement is kept: until the slowest reader has come to it. */
+const ANNOUNCED_MS = 10_000;
+
 let silence = null;
 
-/** Tells screen readers without showing anything. */
+/** Tells screen readers without showing anything. What is told shortly after does not take its place: both are read. */
 export function announce(text) {
-  setText(byId("announcements"), text);
+  const told = element("p", {}, text);
+  byId("announcements").append(told);
+  setTimeout(() => told.remove(), ANNOUNCED_MS);
 }
 
 /** Shows a sentence for some seconds. */

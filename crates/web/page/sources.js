@@ -20,6 +20,8 @@ export class Sources {
     /** What the page opens with, where the server was told. */
     this.view = null;
     this.onChange = () => {};
+    /** Fulfilled once the page shows what it opens with: a log that is dropped before waits, or that would hide it. */
+    this.begun = new Promise((resolve) => (this.begin = resolve));
     byId("open-file").addEventListener("click", () => byId("file-field").click());
     byId("file-field").addEventListener("change", (event) => {
       this.uploadAll([...event.target.files]);
@@ -127,6 +129,7 @@ export class Sources {
 
   /** Uploads logs one after the other; several at once are laid over each other. */
   async uploadAll(files) {
+    await this.begun;
     let isFirst = true;
     for (const file of files) {
       if (!KNOWN.test(file.name)) {

@@ -72,6 +72,16 @@ async function fromSource(context) {
   });
 }
 
+/** For finding tests and code that only a fast machine keeps in order: a slow processor, and answers out of order. */
+async function slowly(context, page) {
+  const session = await context.newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 1 + Math.random() * 7 });
+  await context.route(/\/api\/(?!stream)/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+    await route.fallback().catch(() => {});
+  });
+}
+
 /** A test, unless another one was asked for. */
 export function test(name, act) {
   const only = process.env.ONLY?.trim();
@@ -88,6 +98,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   const made = await (await theBrowser()).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, timezoneId: "Europe/Berlin", locale: "en-US", ...context });
   if (process.env.FROM_SOURCE) await fromSource(made);
   const page = await made.newPage();
+  if (process.env.SLOWLY) await slowly(made, page);
   page.setDefaultTimeout(20_000);
   if (prepare) await page.addInitScript(prepare);
   const errors = [];

@@ -95,7 +95,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     const moved = await rangeAfter(page, closer);
     assert.ok(moved.begin < closer.begin);
     await press(".", ".");
-    await page.waitForFunction(() => /: .* [\d,.]+, minimum [\d,.]+, maximum [\d,.]+$/.test(document.getElementById("announcements").textContent));
+    await page.waitForFunction(() => /: .* [\d,.]+, minimum [\d,.]+, maximum [\d,.]+/.test(document.getElementById("announcements").textContent));
     await press("Escape", "0");
     assert.equal(await rangeAfter(page, moved), null);
     await press("?");

@@ -183,6 +183,22 @@ test("logs: an upload is stopped", async () => {
   await server.stop();
 });
 
+test("logs: what is uploaded before the page knows what to show is shown", async () => {
+  const server = await serve(textLog("first.csv", 50));
+  await withPage("early", server.url, async (page) => {
+    let answer;
+    const isAsked = new Promise((resolve) => page.route("**/api/sources", (route) => resolve((answer = () => route.fallback()))));
+    page.reload({ waitUntil: "commit" });
+    await isAsked;
+    await page.setInputFiles("#file-field", textLog("early.csv", 60));
+    await page.waitForTimeout(500);
+    await answer();
+    await page.waitForFunction(() => document.getElementById("source-names").textContent === "early.csv");
+    await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
+  });
+  await server.stop();
+});
+
 test("logs: scales change the picture and no figure", async () => {
   const log = await recordedLog();
   const server = await serve(log);
