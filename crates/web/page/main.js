@@ -18,7 +18,7 @@ import { fragmentOf, Presets } from "./presets.js";
 import { drawReport } from "./report.js";
 import { setUpViews } from "./saved.js";
 import { Sources } from "./sources.js";
-import { change, fromFragment, onChange, setPresent, state, toFragment } from "./state.js";
+import { addPaths, change, fromFragment, onChange, setPresent, state, toFragment } from "./state.js";
 import { setUpTheme } from "./theme.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
@@ -222,8 +222,14 @@ async function refresh() {
 }
 
 const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points"];
+/** What a view is chosen by that may be chosen before the server has said what there is. */
+const OF_VIEW = ["view", "align", "zone", "axis", "figure", "every", "points", "sort"];
+const chosenEarly = new Set();
 onChange((names) => {
-  if (!isReady) return;
+  if (!isReady) {
+    for (const name of names) chosenEarly.add(name);
+    return;
+  }
   if (names.has("sources")) {
     sources.draw();
     tried.clear();
@@ -279,10 +285,15 @@ async function begin() {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
+  const { paths } = state;
+  const early = Object.fromEntries(OF_VIEW.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
   const { view } = sources;
   if (view && !location.hash.slice(1)) show(fragmentOf(view), view.counters);
   else show(location.hash.slice(1));
+  // What somebody was too fast with comes on top.
+  if (chosenEarly.size) change(early);
+  if (paths.length) addPaths(paths);
   announce("Ready.");
   sources.begin();
 }

@@ -69,7 +69,7 @@ fn wait_for(path: &Path, least: usize, child: &mut Child) -> usize {
     }
 }
 
-fn kill(signal: &str, child: &Child) {
+pub(crate) fn kill(signal: &str, child: &Child) {
     let status = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(status.expect("kill").success());
 }

@@ -183,18 +183,22 @@ test("logs: an upload is stopped", async () => {
   await server.stop();
 });
 
-test("logs: what is uploaded before the page knows what to show is shown", async () => {
+test("logs: what is chosen before the server has said what there is holds", async () => {
   const server = await serve(textLog("first.csv", 50));
   await withPage("early", server.url, async (page) => {
     let answer;
     const isAsked = new Promise((resolve) => page.route("**/api/sources", (route) => resolve((answer = () => route.fallback()))));
-    page.reload({ waitUntil: "commit" });
-    await isAsked;
+    await Promise.all([isAsked, page.reload({ waitUntil: "commit" })]);
     await page.setInputFiles("#file-field", textLog("early.csv", 60));
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await page.fill("#path-field", "\\System\\Threads");
+    await page.press("#path-field", "Enter");
     await page.waitForTimeout(500);
     await answer();
     await page.waitForFunction(() => document.getElementById("source-names").textContent === "early.csv");
-    await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
+    await legendThat(page, (rows) => rows.some((row) => row.counter === "Threads" && row.average !== "---"), "the counter");
+    await page.waitForSelector("#histogram svg .bar");
   });
   await server.stop();
 });
