@@ -172,7 +172,7 @@ impl State {
             let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();
             return Some(match machines.as_slice() {
                 [] => "the log names no machine: leave it out of the path".to_owned(),
-                _ => format!("the log is of {}", machines.join(", ")),
+                _ => format!("there are counters of {}", machines.join(", ")),
             });
         }
         let mut sets = self.sets.iter();

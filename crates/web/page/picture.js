@@ -38,10 +38,10 @@ export function drawPicture(pen, data, lines, size) {
 export function titleOf(data) {
   const sources = data.blocks.map((block) => block.source.name).join(" + ");
   const length = duration(data.end - data.begin);
-  const [begin, end] = data.zone
-    ? [moment(data.begin, data.zone), `${moment(data.end, data.zone)} (${data.zone.name})`]
-    : [sinceStart(data.begin, 0.1), `${sinceStart(data.end, 0.1)} from the start`];
-  return `${sources}, ${begin} – ${end}, ${length}`;
+  if (!data.zone) return `${sources}, ${sinceStart(data.begin, 0.1)} – ${sinceStart(data.end, 0.1)} from the start, ${length}`;
+  const [begin, end] = [data.begin, data.end].map((at) => ({ time: moment(at, data.zone), name: data.zone.nameAt(at) }));
+  const changed = begin.name === end.name ? "" : ` (${begin.name})`;
+  return `${sources}, ${begin.time}${changed} – ${end.time} (${end.name}), ${length}`;
 }
 
 function drawScale(pen, low, high, ink) {

@@ -40,18 +40,30 @@ export function valueRange(low, high, most) {
   return [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
 }
 
+/** The moment at which a zone's clock shows `local`, in seconds; its clock is `ahead` at about that time. */
+function momentOf(local, ahead, zone) {
+  const at = local - ahead;
+  const now = zone.offsetAt(at) * 60;
+  const changed = local - now;
+  return now !== ahead && zone.offsetAt(changed) * 60 === now ? changed : at;
+}
+
 /** The marks of an axis of time. `zone` is null where it counts seconds from the start. */
 export function timeMarks(begin, end, most, zone) {
   if (!(end > begin)) return [];
   const least = (end - begin) / Math.max(1, most);
   const longest = STEPS_OF_TIME.at(-1);
   const step = STEPS_OF_TIME.find((size) => size >= least) ?? longest * Math.ceil(least / longest);
-  const ahead = zone ? zone.offsetAt(begin) * 60 : 0;
+  let ahead = zone ? zone.offsetAt(begin) * 60 : 0;
   const first = Math.ceil((begin + ahead) / step - 1e-9);
   const marks = [];
   let day = null;
-  for (let index = first; index * step - ahead <= end && index <= first + most; index += 1) {
-    const at = index * step - ahead;
+  for (let index = first; index <= first + most; index += 1) {
+    const at = zone ? momentOf(index * step, ahead, zone) : index * step;
+    if (at > end) break;
+    // An hour that the clock leaves out has no marks of its own.
+    if (marks.length && at <= marks.at(-1).at) continue;
+    if (zone) ahead = zone.offsetAt(at) * 60;
     if (!zone) {
       marks.push({ at, label: sinceStart(at, step), second: "" });
       continue;

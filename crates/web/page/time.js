@@ -38,18 +38,17 @@ export function seconds(text) {
 
 /**
  * The zone that times are shown in. `choice` is "log", "local" or "utc"; `source` is the log whose zone counts.
- * `offsetAt` is how many minutes its clock is ahead of UTC at a moment.
+ * `offsetAt` is how many minutes its clock is ahead of UTC at a moment, `nameAt` what that time is called.
  */
 export function zoneOf(choice, source) {
-  if (choice === "utc") return { name: "UTC", offsetAt: () => 0 };
+  if (choice === "utc") return { offsetAt: () => 0, nameAt: () => "UTC" };
   if (choice === "log" && source && Number.isFinite(source.bias_minutes)) {
-    const minutes = -source.bias_minutes;
-    return { name: source.zone || offsetName(minutes), offsetAt: () => minutes };
+    const clocks = [{ ...source, from: -Infinity }, ...(source.clock_changes ?? []).map((change) => ({ ...change, from: seconds(change.at) }))];
+    const inForce = (at) => clocks.findLast(({ from }) => from <= at) ?? clocks[0];
+    return { offsetAt: (at) => -inForce(at).bias_minutes, nameAt: (at) => inForce(at).zone || offsetName(-inForce(at).bias_minutes) };
   }
-  return {
-    name: Intl.DateTimeFormat().resolvedOptions().timeZone || "local time",
-    offsetAt: (at) => -new Date(at * 1000).getTimezoneOffset(),
-  };
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
+  return { offsetAt: (at) => -new Date(at * 1000).getTimezoneOffset(), nameAt: () => name };
 }
 
 function offsetName(minutes) {

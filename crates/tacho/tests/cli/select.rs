@@ -134,7 +134,7 @@ fn what_is_not_there_and_what_is_near() {
             r"'Process' has instances: write '\Process(*)\Thread Count' for all of them",
         ),
         (r"\Memory(*)\Available Bytes", r"'Memory' has no instances: write '\Memory\Available Bytes'"),
-        (r"\\WEB2\Memory\Available Bytes", r"the log is of '\\WEB1'"),
+        (r"\\WEB2\Memory\Available Bytes", r"there are counters of '\\WEB1'"),
     ] {
         let line = format!("'{path}' is not in the log: {advice}");
         folder.run(["stats", "in.blg", "-c", path]).refused(2, &line);

@@ -139,14 +139,16 @@ impl Asked {
         format: impl FnOnce(Option<&str>) -> Result<F, Refusal>,
     ) -> Result<(Self, F), Refusal> {
         let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format"])?;
-        let (bounds, except) = (parameters.window()?, parameters.exceptions()?);
+        let (mut bounds, except) = (parameters.window()?, parameters.exceptions()?);
         let format = format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
             let (live, paths) = leased(web, parameters.some_paths()?).await?;
             (Samples::Live(live), paths)
         } else {
             let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
-            log.facts()?;
+            let end = log.facts()?.span.map(|span| span.end());
+            // A log that grows has more than charts show, which are of what there was when it was read for them.
+            bounds.1 = bounds.1.into_iter().chain(end).min();
             (Samples::Log(log), paths)
         };
         if paths.is_empty() && !except.is_empty() {
@@ -185,6 +187,9 @@ impl Asked {
                 (of_log(&query), query.selection)
             }
         };
+        if let Samples::Log(log) = &self.samples {
+            log.check_files()?;
+        }
         made.map_err(|error| self.refusal(error, cancel))?.ok_or_else(|| nothing(&selection))
     }
 

@@ -1,7 +1,7 @@
 //! The page, the description of the interface, and logging in.
 
 use axum::body::{Body, to_bytes};
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::Web;
 use crate::answer::{Refusal, typed};
 use crate::assets;
-use crate::parameters::PathPart;
+use crate::parameters::{Parameters, PathPart};
 
 /// Longest body that is no log.
 const MAX_BODY: usize = 64 << 10;
@@ -25,8 +25,9 @@ pub(super) async fn asset(PathPart(name): PathPart, headers: HeaderMap) -> Respo
     assets::asset(&name, &headers)
 }
 
-pub(super) async fn openapi() -> Response {
-    typed("application/json", OPENAPI)
+pub(super) async fn openapi(RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+    Parameters::parse(query.as_deref(), &[])?;
+    Ok(typed("application/json", OPENAPI))
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{Catalogue, MachineCatalogue, SetEntry, Span};
 
@@ -20,6 +21,10 @@ use crate::sources::{Log, LogState, Origin};
 
 /// The source that is this machine.
 pub(super) const LIVE: &str = "live";
+/// Most changes of a clock that are told: those of fifty years.
+const MAX_CHANGES: usize = 100;
+/// How far behind its last sample the changes of this machine's clock are told.
+const LOOK_AHEAD: i64 = 366 * FileTime::PER_DAY;
 /// Most troubles of the machine that are told.
 const MAX_TROUBLES: usize = 10;
 
@@ -38,12 +43,21 @@ struct Source {
     points: Option<usize>,
     zone: String,
     bias_minutes: i32,
+    clock_changes: Vec<ClockChange>,
     is_formatted: bool,
     problems: Vec<String>,
     error: Option<String>,
     default_paths: Vec<String>,
     is_uploaded: bool,
     is_closable: bool,
+}
+
+/// Where the clock of a source's zone is put on or back.
+#[derive(Serialize)]
+struct ClockChange {
+    at: String,
+    zone: String,
+    bias_minutes: i32,
 }
 
 impl Source {
@@ -53,6 +67,8 @@ impl Source {
         let machine = hub.registry().machine().to_string();
         let span = live.samples.first().zip(live.samples.last());
         let span = span.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc));
+        // Who asks now still shows what comes later by it.
+        let later = span.map(|span| span.end().saturating_add(LOOK_AHEAD));
         let troubles = live.report.troubles();
         let told = troubles.iter().take(MAX_TROUBLES);
         Self {
@@ -69,7 +85,7 @@ impl Source {
             problems: told.map(|trouble| format!("{}: {}", trouble.path, trouble.reason)).collect(),
             error: None,
             default_paths: options.default_paths.clone(),
-            ..Self::of(span, &options.zone)
+            ..Self::of(span, later, &options.zone)
         }
     }
 
@@ -81,6 +97,7 @@ impl Source {
         };
         let utc = TimeZone::utc();
         let zone = facts.map_or(&utc, |facts| &facts.zone);
+        let span = facts.and_then(|facts| facts.span);
         Self {
             id: log.id.to_string(),
             kind: "log",
@@ -103,12 +120,18 @@ impl Source {
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
             is_uploaded: log.origin == Origin::Uploaded,
             is_closable: log.is_closable(),
-            ..Self::of(facts.and_then(|facts| facts.span), zone)
+            ..Self::of(span, span.map(|span| span.end()), zone)
         }
     }
 
-    /// What a stretch of time in a zone tells.
-    fn of(span: Option<Span>, zone: &TimeZone) -> Self {
+    /// What a stretch of time in a zone tells, and changes of its clock up to a moment.
+    fn of(span: Option<Span>, until: Option<FileTime>, zone: &TimeZone) -> Self {
+        let changes = span.zip(until).map(|(span, until)| zone.changes(span.begin(), until, MAX_CHANGES));
+        let changes = changes.iter().flatten().map(|moment| ClockChange {
+            at: rfc3339(moment.utc),
+            zone: zone.name_at(moment).to_owned(),
+            bias_minutes: moment.bias_minutes,
+        });
         let at_begin = span.map(|span| zone.utc_to_moment(span.begin()));
         Self {
             id: String::new(),
@@ -124,6 +147,7 @@ impl Source {
             points: None,
             zone: at_begin.map_or(zone.standard_name.to_string(), |moment| zone.name_at(&moment).to_owned()),
             bias_minutes: at_begin.map_or(zone.bias_minutes, |moment| moment.bias_minutes),
+            clock_changes: changes.collect(),
             is_formatted: false,
             problems: Vec::new(),
             error: None,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub(crate) struct Log {
     progress: [AtomicU64; 2],
     state: Mutex<LogState>,
     board: Arc<tokio::sync::Mutex<Charted>>,
+    /// What the files were when they were read.
+    stamps: Mutex<Vec<Stamp>>,
     /// What was found damaged, when it was last asked for.
     problems: Mutex<Vec<String>>,
     last_used: Mutex<Instant>,
@@ -49,6 +52,22 @@ pub(crate) enum LogState {
     Reading,
     Ready(Arc<Facts>),
     Failed(String),
+}
+
+/// Which file it is, and how long.
+#[derive(Clone, Copy, Default)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+}
+
+impl Stamp {
+    /// Of a file that is not there, nothing.
+    fn of(path: &Path) -> Self {
+        let metadata = std::fs::metadata(path);
+        metadata.map_or(Self::default(), |it| Self { device: it.dev(), inode: it.ino(), bytes: it.len() })
+    }
 }
 
 /// What is known of a log that was read.
@@ -92,6 +111,7 @@ impl Log {
             progress: Default::default(),
             state: Mutex::new(LogState::Reading),
             board: Arc::default(),
+            stamps: Mutex::default(),
             problems: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
         }
@@ -121,6 +141,21 @@ impl Log {
             LogState::Reading => Err(Refusal::conflict("this log is still being read; ask again soon")),
             LogState::Failed(why) => Err(Refusal::conflict(why)),
         }
+    }
+
+    /// Refuses where another file has come in the place of one that was read, or one was cut: nothing of it fits together with
+    /// what is known. One that grows is the same.
+    pub(crate) fn check_files(&self) -> Result<(), Refusal> {
+        let stamps = lock(&self.stamps).clone();
+        for ((name, path), stamp) in self.files.iter().zip(&stamps) {
+            let now = Stamp::of(path);
+            if (now.device, now.inode) != (stamp.device, stamp.inode) || now.bytes < stamp.bytes {
+                return Err(Refusal::conflict(format!(
+                    "{name} is another file than the one that was opened, or was cut: open it again"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// How much of it is read, from 0 to 1.
@@ -163,7 +198,8 @@ impl Log {
     pub(crate) fn problems(&self) -> Vec<String> {
         // Where it is charted just now, what was known before is told.
         let Ok(charted) = self.board.try_lock() else { return lock(&self.problems).clone() };
-        let mut lines = Vec::new();
+        let mut lines: Vec<_> =
+            self.check_files().err().map(|refusal| refusal.message().to_owned()).into_iter().collect();
         for report in charted.board.iter().flat_map(LogBoard::reports) {
             let problems = report.problems();
             for problem in problems.list().iter().take(MAX_PROBLEMS) {
@@ -185,6 +221,7 @@ impl Log {
             let mut charted = Arc::clone(&log.board).lock_owned().await;
             let reading = Arc::clone(&log);
             let opened = work.run_long(move |_| {
+                *lock(&reading.stamps) = reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
                 let mut follow = |progress: LogProgress| reading.follow(progress);
                 let board = LogBoard::open(reading.paths(), &mut follow)
                     .map_err(|error| reading.unreadable(&error, notices.as_ref()))?;
@@ -236,6 +273,7 @@ impl Log {
         };
         let log = Arc::clone(self);
         work.run(move |cancel| {
+            log.check_files()?;
             let missing = charted.take_paths(&log, &paths, cancel)?;
             let Charted { board, counted, .. } = &mut *charted;
             let Some(board) = board else {

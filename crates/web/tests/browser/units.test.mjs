@@ -30,6 +30,20 @@ test("units: times keep their seven digits, and clocks their zones", async () =>
   const pacific = zoneOf("log", { zone: "Pacific Standard Time", bias_minutes: 480 });
   assert.equal(moment(seconds("2013-02-20T02:50:17.8440000Z"), pacific), "2013-02-19 18:50:17.844");
   assert.equal(moment(0.25, zoneOf("utc", null)), "1970-01-01 00:00:00.250");
+  const { timeMarks } = await part("ticks.js");
+  const [march, november] = ["2013-03-10T10:00:00Z", "2013-11-03T09:00:00Z"];
+  const changing = zoneOf("log", {
+    zone: "PST",
+    bias_minutes: 480,
+    clock_changes: [{ at: march, zone: "PDT", bias_minutes: 420 }, { at: november, zone: "PST", bias_minutes: 480 }],
+  });
+  const shown = (text) => `${moment(seconds(text), changing).slice(5, 16)} ${changing.nameAt(seconds(text))}`;
+  assert.deepEqual(["2013-03-10T09:59:00Z", march, "2013-11-03T08:59:00Z", november].map(shown), ["03-10 01:59 PST", "03-10 03:00 PDT", "11-03 01:59 PDT", "11-03 01:00 PST"]);
+  // Days begin at midnight, before and after; the hour that is left out has no mark, and no mark stands twice.
+  const labels = (begin, end, most) => timeMarks(seconds(begin), seconds(end), most, changing).map(({ label }) => label);
+  assert.deepEqual(labels("2013-11-01T07:00:00Z", "2013-11-06T08:00:00Z", 6), ["11-01", "11-02", "11-03", "11-04", "11-05", "11-06"]);
+  assert.deepEqual(labels("2013-11-03T01:00:00Z", "2013-11-04T02:00:00Z", 5), ["18:00", "00:00", "06:00", "12:00", "18:00"]);
+  assert.deepEqual(labels("2013-03-10T08:00:00Z", "2013-03-10T12:00:00Z", 5), ["00:00", "01:00", "03:00", "04:00", "05:00"]);
 });
 
 test("units: marks of axes lie within, in round steps", async () => {

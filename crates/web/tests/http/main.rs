@@ -1,5 +1,6 @@
 //! The HTTP interface over a made machine and made logs: what it answers, and what it refuses.
 
+mod changing;
 mod client;
 mod hostile;
 mod live;

@@ -1,0 +1,88 @@
+//! Logs whose files change while they are open.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use serde_json::Value;
+
+use crate::client::{get, request, target};
+use crate::made::{Machine, Served, Wishes};
+use crate::ready;
+
+const NUMBER: &str = r"\Things(*)\Number";
+
+/// Rows of a text log, a second apart.
+fn rows(seconds: std::ops::Range<u32>) -> String {
+    seconds.map(|second| format!("\"03/05/2024 10:00:{second:02}.000\",\"{second}\"\r\n")).collect()
+}
+
+fn log(seconds: std::ops::Range<u32>) -> String {
+    format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\WEB1\\Things(p)\\Number\"\r\n{}", rows(seconds))
+}
+
+/// A server with a log of five samples among its own, opened.
+fn served() -> (Machine, Served, String) {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes::default());
+    std::fs::write(served.file("logs/grows.csv"), log(0..5)).expect("written");
+    let json = [("Content-Type", "application/json")];
+    let opened = request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#);
+    assert_eq!(opened.status, 201, "{}", opened.text());
+    let id = opened.json()["id"].as_str().expect("an id").to_owned();
+    ready(&served, &id);
+    (machine, served, id)
+}
+
+#[test]
+fn what_is_told_of_a_log_that_grows_is_of_one_stretch() {
+    let (_machine, served, id) = served();
+    let ask = |what: &str, more: &[(&str, &str)]| {
+        let parameters = [&[("path", NUMBER)], more].concat();
+        get(served.address, &target(&format!("/api/sources/{id}/{what}"), &parameters))
+    };
+    assert_eq!(ask("series", &[]).json()["series"][0]["statistics"]["values"], 5);
+    let mut file = OpenOptions::new().append(true).open(served.file("logs/grows.csv")).expect("the log");
+    file.write_all(rows(5..9).as_bytes()).expect("written");
+    let later = [("end", "2024-03-05T10:00:30Z")];
+    for more in [&[][..], &later] {
+        let chart = ask("series", more).json();
+        assert_eq!(chart["series"][0]["statistics"]["values"], 5);
+        assert_eq!(chart["series"][0]["statistics"]["last"], 4.0);
+        let statistics = ask("statistics", more).json();
+        assert_eq!((&statistics[0]["values"], statistics[0]["last"].as_f64()), (&5.into(), Some(4.0)));
+        assert_eq!(ask("export", more).text().lines().count(), 1 + 5);
+    }
+    assert_eq!(ask("statistics", &[("begin", "2024-03-05T10:00:06Z")]).status, 404);
+    // Opened again, it has what came.
+    let json = [("Content-Type", "application/json")];
+    let opened =
+        request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#).json();
+    let again = opened["id"].as_str().expect("an id");
+    ready(&served, again);
+    let statistics =
+        get(served.address, &target(&format!("/api/sources/{again}/statistics"), &[("path", NUMBER)])).json();
+    assert_eq!(statistics[0]["values"], 9);
+}
+
+#[test]
+fn a_log_that_another_one_takes_the_place_of_is_told_of() {
+    for is_cut in [false, true] {
+        let (_machine, served, id) = served();
+        let path = served.file("logs/grows.csv");
+        if is_cut {
+            OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(100)).expect("cut");
+        } else {
+            std::fs::write(served.file("logs/other.csv"), log(20..40)).expect("written");
+            std::fs::rename(served.file("logs/other.csv"), &path).expect("renamed");
+        }
+        let words = "logs/grows.csv is another file than the one that was opened, or was cut: open it again";
+        for what in ["series", "statistics", "export"] {
+            let answer =
+                get(served.address, &target(&format!("/api/sources/{id}/{what}"), &[("path", NUMBER)]));
+            assert_eq!(answer.status, 409, "{what}");
+            assert_eq!(answer.json()["error"], words, "{what}");
+        }
+        let source = get(served.address, &format!("/api/sources/{id}")).json();
+        assert_eq!(source["problems"][0], Value::from(words));
+    }
+}
