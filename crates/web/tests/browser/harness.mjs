@@ -82,10 +82,14 @@ async function slowly(context, page) {
   });
 }
 
-/** A test, unless another one was asked for. */
+let known = 0;
+const [share, shares] = (process.env.SHARE ?? "0/1").split("/").map(Number);
+
+/** A test, unless another one was asked for, or it is another run's share of them. */
 export function test(name, act) {
   const only = process.env.ONLY?.trim();
   if (only && !only.split(/\s+/).some((part) => name.includes(part))) return;
+  if (known++ % shares !== share) return;
   nodeTest(name, { timeout: 120_000 }, act);
 }
 
