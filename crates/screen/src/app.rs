@@ -177,6 +177,8 @@ pub struct App {
     pub(crate) times: Ring<FileTime>,
     /// The sample that the picture ends with, while it is frozen.
     pub(crate) frozen: Option<FileTime>,
+    /// Whether the frozen picture goes on to the next sample that is taken.
+    is_stepping: bool,
     /// Of logs: the stretch that they cover.
     pub(crate) whole: Option<Span>,
     /// Of logs: the stretch that is shown.
@@ -224,6 +226,7 @@ impl App {
             points,
             times: Ring::new(points + 1),
             frozen: None,
+            is_stepping: false,
             whole: None,
             span: None,
             history: Vec::new(),
@@ -360,7 +363,9 @@ impl App {
 
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
         self.times.push(at);
-        if self.frozen.is_none() {
+        if std::mem::take(&mut self.is_stepping) {
+            requests.extend([self.freeze_at(at), Request::Figures]);
+        } else if self.frozen.is_none() {
             requests.push(Request::Figures);
         } else {
             self.is_changed = self.recording.is_some();

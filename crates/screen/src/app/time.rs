@@ -19,6 +19,7 @@ const MOST_HISTORY: usize = 100;
 impl App {
     pub(super) fn freeze(&mut self, requests: &mut Vec<Request>) {
         if self.frozen.take().is_some() {
+            self.is_stepping = false;
             self.times.release();
             requests.extend([Request::Hold(None), Request::Figures]);
         } else if let Some(last) = self.times.newest().copied() {
@@ -27,7 +28,7 @@ impl App {
     }
 
     /// The picture ends with this sample from now on; what it needs is to stay.
-    fn freeze_at(&mut self, last: FileTime) -> Request {
+    pub(super) fn freeze_at(&mut self, last: FileTime) -> Request {
         self.frozen = Some(last);
         self.times.hold(|time| *time == last);
         Request::Hold(self.frozen)
@@ -37,18 +38,11 @@ impl App {
     pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
         let Some(next) = self.times.iter().find(|time| **time > frozen).copied() else {
-            // It is given by the time that the sample will have.
-            self.frozen = None;
+            self.is_stepping = true;
             requests.push(Request::Collect);
             return;
         };
         requests.extend([self.freeze_at(next), Request::Figures]);
-    }
-
-    /// A sample was taken because of a step: the picture stays there.
-    pub fn note_stepped(&mut self) -> Option<Request> {
-        let last = self.times.newest().copied()?;
-        Some(self.freeze_at(last))
     }
 
     pub(super) fn step_back(&mut self, requests: &mut Vec<Request>) {
