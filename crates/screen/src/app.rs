@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tachograph_counters::AverageKind;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{
-    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, Ring, SetEntry, Span, View, ViewKind,
+    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View, ViewKind,
 };
 
 use crate::canvas::Canvas;
@@ -201,6 +202,8 @@ pub struct App {
     /// Columns that the figures were asked for with.
     columns_asked: usize,
     is_changed: bool,
+    /// Whether it was said what the mark of an average means.
+    is_mark_explained: bool,
 }
 
 impl App {
@@ -242,6 +245,7 @@ impl App {
             areas: Areas::default(),
             columns_asked: 0,
             is_changed: true,
+            is_mark_explained: false,
         }
     }
 
@@ -318,6 +322,7 @@ impl App {
             Input::Figures(reduced) => {
                 // Of a frozen picture no row goes, also where one steps back to before its instance came.
                 self.legend.take(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.say_what_averages_are(&reduced);
                 self.reduced = reduced;
                 self.keep_selection();
             }
@@ -352,6 +357,17 @@ impl App {
         }
         self.columns_asked = columns;
         vec![Request::Figures]
+    }
+
+    /// Says once what the mark of averages means, where one has it.
+    fn say_what_averages_are(&mut self, reduced: &Reduced) {
+        let is_marked = |series: &ReducedSeries| {
+            series.summary.average.is_some() && series.summary.average_kind == AverageKind::Arithmetic
+        };
+        if !self.is_mark_explained && reduced.series.iter().any(is_marked) {
+            self.is_mark_explained = true;
+            self.messages.say("* arithmetic: the mean of displayed values, all that a text log holds", false);
+        }
     }
 
     /// Keeps an item selected: where it has gone, the first one.
