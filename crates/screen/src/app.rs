@@ -390,17 +390,20 @@ impl App {
 
     fn opened(&mut self, whole: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
         self.facts.zone = zone;
+        let Some(samples) = whole else { return };
         // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
-        self.whole = whole.map(|whole| whole.in_milliseconds());
-        let Some(whole) = self.whole else { return };
+        let whole = samples.in_milliseconds();
+        self.whole = Some(whole);
         let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
-        let (begin, end) = (of(self.asked.0), of(self.asked.1));
-        let asked = Span::new(begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));
-        let span = asked.overlap(&whole);
+        let begin = of(self.asked.0).unwrap_or(whole.begin());
+        let end = of(self.asked.1).unwrap_or(whole.end());
+        // A span is never empty, and what was asked for may be.
+        let asked = (begin < end).then(|| Span::new(begin, end));
+        let span = asked.filter(|asked| asked.overlap(&samples).is_some());
         if span.is_none() {
             self.messages.say("there is no sample in this window of time: all is shown", true);
         }
-        self.span = Some(span.unwrap_or(whole));
+        self.span = Some(span.and_then(|span| span.overlap(&whole)).unwrap_or(whole));
         requests.push(Request::Figures);
     }
 
