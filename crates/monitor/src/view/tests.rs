@@ -112,6 +112,15 @@ fn files() {
     std::fs::write(&path, b"version = 1\n# \xff").expect("written");
     let error = View::open(&path).expect_err("no text");
     assert_eq!(error.to_string(), format!("{}, line 2: not UTF-8", path.display()));
+    let full = format!("version = 1\n#{}", "x".repeat((1 << 20) - 13));
+    std::fs::write(&path, &full).expect("written");
+    assert_eq!(View::open(&path), Ok(View::default()));
+    std::fs::write(&path, full + "x").expect("written");
+    for path in [&*path, Path::new("/dev/zero")] {
+        let error = View::open(path).expect_err("it is too large");
+        let what = "it has more than 1 MiB, which is the most that is read of it";
+        assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
+    }
     let missing = folder.path().join("none.toml");
     assert!(
         View::open(&missing)
