@@ -61,6 +61,8 @@ pub enum Input {
     Reading(Option<(u64, u64)>),
     /// The logs cover this stretch, and are shown in this zone.
     Opened(Option<Span>, TimeZone),
+    /// The logs cover this stretch now: they are still being written.
+    Grown(Span),
     /// What is recorded: file, samples, bytes. Nothing: no more.
     Recording(Option<Recording>),
     /// The view was written to this file.
@@ -340,6 +342,7 @@ impl App {
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
             Input::Reading(reading) => self.reading = reading,
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
+            Input::Grown(samples) => self.grown(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
             Input::Saved(path) => self.messages.answer(format!("the view is in {}", path.display()), false),
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
@@ -386,25 +389,6 @@ impl App {
         } else {
             self.is_changed = self.recording.is_some();
         }
-    }
-
-    fn opened(&mut self, whole: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
-        self.facts.zone = zone;
-        let Some(samples) = whole else { return };
-        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
-        let whole = samples.in_milliseconds();
-        self.whole = Some(whole);
-        let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
-        let begin = of(self.asked.0).unwrap_or(whole.begin());
-        let end = of(self.asked.1).unwrap_or(whole.end());
-        // A span is never empty, and what was asked for may be.
-        let asked = (begin < end).then(|| Span::new(begin, end));
-        let span = asked.filter(|asked| asked.overlap(&samples).is_some());
-        if span.is_none() {
-            self.messages.say("there is no sample in this window of time: all is shown", true);
-        }
-        self.span = Some(span.and_then(|span| span.overlap(&whole)).unwrap_or(whole));
-        requests.push(Request::Figures);
     }
 
     /// A moment in the zone that times are shown in.

@@ -1,5 +1,6 @@
 //! The screen on a terminal: inputs in, requests done, drawn when something changed.
 
+mod growth;
 mod live;
 mod logs;
 mod recording;

@@ -159,20 +159,31 @@ impl Made {
         self
     }
 
+    /// The samples so far.
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
     /// Writes the log.
     #[track_caller]
     pub(crate) fn write(&self, path: &Path) {
+        let mut writer = self.writer(path);
+        for sample in &self.samples {
+            writer.write(sample).expect("a sample that can be written");
+        }
+        writer.finish().expect("written");
+    }
+
+    /// A log without samples, for those that are written one by one.
+    #[track_caller]
+    pub(crate) fn writer(&self, path: &Path) -> BlgWriter<File> {
         let file = File::create(path).expect("a file that can be written");
         let options = BlgWriterOptions {
             boot_time: self.boot_time,
             buffer_bytes: self.buffer_bytes,
             ..BlgWriterOptions::new(self.zone.clone())
         };
-        let mut writer = BlgWriter::new(file, options).expect("options that can be written");
-        for sample in &self.samples {
-            writer.write(sample).expect("a sample that can be written");
-        }
-        writer.finish().expect("written");
+        BlgWriter::new(file, options).expect("options that can be written")
     }
 }
 
