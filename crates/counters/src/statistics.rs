@@ -162,8 +162,7 @@ impl Statistics {
         };
         self.sums.add(formula, &terms, calculator.time_base(), newer.multi_count);
         self.reach(at);
-        self.last = terms.formatted;
-        self.last_value_at = at.utc.0;
+        self.take_own_last(terms.formatted, at.utc.0);
         let moved = !formula.uses_second_difference() || terms.denominator != 0;
         if !moved && self.intervals == Intervals::Active {
             return;
@@ -214,6 +213,16 @@ impl Statistics {
             self.reach(reached);
         }
         Ok(())
+    }
+
+    /// Takes a value of this state's own, where it is later: a clock that is set back makes what follows earlier. Of one moment
+    /// the larger, as when states are merged.
+    #[inline(always)]
+    fn take_own_last(&mut self, last: f64, at: i64) {
+        if at > self.last_value_at || (at == self.last_value_at && last.total_cmp(&self.last).is_gt()) {
+            self.last = last;
+            self.last_value_at = at;
+        }
     }
 
     /// Takes the last value of another state, where it is later.

@@ -222,6 +222,31 @@ impl TimeZone {
         Moment { utc, bias_minutes }
     }
 
+    /// The moments after `begin` and before `end` at which another bias comes into force, in their order: the first `most`.
+    #[must_use]
+    pub fn changes(&self, begin: FileTime, end: FileTime, most: usize) -> Vec<Moment> {
+        let mut found = Vec::new();
+        if !self.has_daylight_time() || begin >= end {
+            return found;
+        }
+        let mut bias_minutes = self.utc_to_moment(begin).bias_minutes;
+        for year in begin.year() - 1..=end.year() + 1 {
+            let mut in_year: Vec<_> = self.changes_in(year).map(|(at, _)| at).collect();
+            in_year.sort_unstable();
+            for at in in_year.into_iter().filter(|&at| begin < at && at < end) {
+                let moment = self.utc_to_moment(at);
+                if found.len() < most && moment.bias_minutes != bias_minutes {
+                    bias_minutes = moment.bias_minutes;
+                    found.push(moment);
+                }
+            }
+            if found.len() >= most {
+                break;
+            }
+        }
+        found
+    }
+
     /// The moment of a time that a person wrote: a local time is one of this zone.
     #[must_use]
     pub fn argument_to_moment(&self, argument: TimeArgument) -> Moment {
@@ -253,28 +278,31 @@ impl TimeZone {
         self.bias_minutes.saturating_add(further)
     }
 
+    /// When the seasons of a zone that has a rule begin in a year.
+    fn changes_in(&self, year: i64) -> impl Iterator<Item = (FileTime, Season)> + Clone + use<> {
+        let standard = self.standard_date.in_year(year).map(|local| (local, Season::Standard));
+        let daylight = self.daylight_date.in_year(year).map(|local| (local, Season::Daylight));
+        let biases = [self.bias_in(Season::Standard), self.bias_in(Season::Daylight)];
+        [standard, daylight].into_iter().flatten().map(move |(local, season)| {
+            let before = match season {
+                Season::Standard => biases[1],
+                Season::Daylight => biases[0],
+            };
+            (Moment::from_local(local, before).utc, season)
+        })
+    }
+
     /// The season of a zone that has a rule: that of the latest change. Which of the two dates comes first in a year, as in
     /// the southern hemisphere, thus makes no difference, nor does a change on New Year's Eve.
     fn season_at(&self, utc: FileTime) -> Season {
-        let changes_in = |year: i64| {
-            let standard = self.standard_date.in_year(year).map(|local| (local, Season::Standard));
-            let daylight = self.daylight_date.in_year(year).map(|local| (local, Season::Daylight));
-            [standard, daylight].into_iter().flatten().map(|(local, season)| {
-                let before = match season {
-                    Season::Standard => Season::Daylight,
-                    Season::Daylight => Season::Standard,
-                };
-                (Moment::from_local(local, self.bias_in(before)).utc, season)
-            })
-        };
         let year = utc.year();
-        let near = (year - 1..=year + 1).flat_map(changes_in);
+        let near = (year - 1..=year + 1).flat_map(|year| self.changes_in(year));
         if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
         // Only dates with a year leave a stretch without a change before it.
         let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
-        let once = years.into_iter().filter(|&year| year != 0).flat_map(changes_in);
+        let once = years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));
         if let Some((_, season)) = once.clone().filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }

@@ -1,6 +1,6 @@
 //! Minimum, maximum and mean of raw values.
 
-use tachograph_counters::civil::Moment;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{Intervals, Pairing, Series, Suffix, Summary};
 
 use crate::format::flags;
@@ -60,8 +60,9 @@ pub fn compute_statistics(
     }
     let state = tachograph_counters::Statistics::new(calculator.formula(), Intervals::All, None);
     let mut series = Series::new(state);
-    for entry in oldest.iter().chain(newest) {
-        let at = Moment { utc: entry.time_stamp, bias_minutes: 0 };
+    for (place, entry) in (0..).zip(oldest.iter().chain(newest)) {
+        // Their order says which is the last, whatever their time stamps.
+        let at = Moment { utc: FileTime(place), bias_minutes: 0 };
         series.add(&calculator, &entry.value(), at, Pairing::Continues);
     }
     let Summary { minimum, maximum, average, .. } = series.statistics().summary();

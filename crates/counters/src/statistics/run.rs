@@ -57,8 +57,8 @@ impl Series {
         for (raw, at) in run {
             let ordinary = match previous {
                 _ if !is_plain || pairing != Pairing::Continues || raw.status.is_error() => None,
-                // The clock was set back.
-                _ if sums.count > 0 && at < sums.last_time => None,
+                // The clock was set back, or stood: which value is the last is seen to below.
+                _ if sums.count > 0 && at.utc <= sums.last_time.utc => None,
                 _ if !formula.needs_two_samples() => one_sample(formula, raw, time_base),
                 Some(previous) if previous.status.is_error() => None,
                 Some(previous) => two_samples(formula, previous, raw, time_base),
@@ -196,8 +196,7 @@ impl<'a> RunSums<'a> {
         statistics.values += self.count;
         statistics.minimum = statistics.minimum.min(self.minimum);
         statistics.maximum = statistics.maximum.max(self.maximum);
-        statistics.last = self.last;
-        statistics.last_value_at = self.last_time.utc.0;
+        statistics.take_own_last(self.last, self.last_time.utc.0);
         statistics.reach(self.first_time);
         statistics.reach(self.last_time);
     }

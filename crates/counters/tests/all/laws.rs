@@ -113,8 +113,24 @@ fn moment(at: usize) -> Moment {
     Moment { utc: FileTime(1000 + 10 * at as i64), bias_minutes: 480 }
 }
 
+/// A clock that stands now and then, and is set back.
+fn disturbed_moment(at: usize) -> Moment {
+    let ticks = (at - usize::from(at % 5 == 3)) as i64 - 9 * (at / 13) as i64;
+    Moment { utc: FileTime(1000 + 10 * ticks), bias_minutes: 480 }
+}
+
 /// The statistics of `events[from..to]`, with the sample before as the one that opens the first interval.
 fn part(kind: CounterType, intervals: Intervals, events: &[Event], from: usize, to: usize) -> Statistics {
+    part_by(moment, kind, intervals, events, [from, to])
+}
+
+fn part_by(
+    moment: fn(usize) -> Moment,
+    kind: CounterType,
+    intervals: Intervals,
+    events: &[Event],
+    [from, to]: [usize; 2],
+) -> Statistics {
     let mut series = Series::new(Statistics::new(kind.formula(), intervals, None));
     if let Some(Event::Sample { raw, time_base, .. }) = from.checked_sub(1).map(|before| &events[before]) {
         series.add_baseline(&Calculator::new(kind, *time_base), raw, moment(from - 1));
@@ -280,15 +296,16 @@ proptest! {
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..12),
         empty_ones in 0usize..3,
+        moment in prop::sample::select(vec![moment as fn(usize) -> Moment, disturbed_moment]),
     ) {
+        let part = |from, to| part_by(moment, kind, intervals, &events, [from, to]);
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.index(events.len() + 1)).collect();
         cuts.extend([0, events.len()]);
         cuts.sort_unstable();
-        let mut states: Vec<_> =
-            cuts.windows(2).map(|ends| part(kind, intervals, &events, ends[0], ends[1])).collect();
+        let mut states: Vec<_> = cuts.windows(2).map(|ends| part(ends[0], ends[1])).collect();
         states.extend((0..empty_ones).map(|_| Statistics::new(kind.formula(), intervals, None)));
         let merged = merge_all(states, &choices).summary();
-        same(kind, &whole(kind, intervals, &events).summary(), &merged)?;
+        same(kind, &part(0, events.len()).summary(), &merged)?;
     }
 
     /// What is packed comes back, and merges as what it was; what cannot be packed says so.

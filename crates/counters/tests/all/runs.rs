@@ -52,7 +52,8 @@ proptest! {
         time_base in prop_oneof![4 => Just(10_000_000i64), 1 => -1i64..=1],
         intervals in prop::sample::select(vec![Intervals::All, Intervals::Active]),
         raws in raws(),
-        wobble in prop::collection::vec(any::<i8>(), 1..9),
+        // Two at one moment, too.
+        wobble in prop::collection::vec(prop_oneof![any::<i8>(), Just(50), Just(-50)], 1..9),
         run_lengths in prop::collection::vec(1usize..40, 1..9),
         pairings in prop::collection::vec(
             prop::sample::select(vec![Pairing::Continues, Pairing::NewLog, Pairing::Broken]), 1..9),

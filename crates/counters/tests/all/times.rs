@@ -297,6 +297,28 @@ fn the_changes_in_the_northern_hemisphere() {
 }
 
 #[test]
+fn the_changes_within_a_stretch_are_listed() {
+    let changes = |zone: TimeZone, begin: &str, end: &str, most: usize| {
+        let found = zone.changes(time(begin), time(end), most);
+        found.iter().map(|moment| (moment.utc, moment.bias_minutes)).collect::<Vec<_>>()
+    };
+    let (march, november) = ((time("03/10/2013 10:00:00.000"), 420), (time("11/03/2013 09:00:00.000"), 480));
+    assert_eq!(
+        changes(pacific(), "01/01/2013 00:00:00.000", "01/01/2014 00:00:00.000", 9),
+        [march, november]
+    );
+    assert_eq!(changes(pacific(), "01/01/2013 00:00:00.000", "01/01/2014 00:00:00.000", 1), [march]);
+    assert_eq!(changes(pacific(), "03/10/2013 10:00:00.000", "11/03/2013 09:00:00.000", 9), []);
+    assert_eq!(
+        changes(pacific(), "03/10/2013 09:59:59.000", "11/03/2013 09:00:01.000", 9),
+        [march, november]
+    );
+    assert_eq!(changes(sydney(), "01/01/2013 00:00:00.000", "01/01/2014 00:00:00.000", 9).len(), 2);
+    assert_eq!(changes(TimeZone::utc(), "01/01/2013 00:00:00.000", "01/01/2014 00:00:00.000", 9), []);
+    assert_eq!(pacific().changes(FileTime(i64::MIN), FileTime(i64::MAX), 5).len(), 5);
+}
+
+#[test]
 fn the_changes_in_the_southern_hemisphere() {
     check(
         &sydney(),
@@ -455,6 +477,27 @@ fn any_time() -> impl Strategy<Value = i64> {
 }
 
 proptest! {
+    #[test]
+    fn between_the_changes_the_bias_stays(
+        zone in any_zone().prop_filter("biases of a day", |zone| {
+            let biases = [zone.bias_minutes, zone.standard_bias_minutes, zone.daylight_bias_minutes];
+            biases.iter().all(|minutes| minutes.unsigned_abs() < 24 * 60)
+        }),
+        begin in 0..2_650_467_744_000_000_000_i64,
+        days in 1_i64..1500,
+        shares in proptest::collection::vec(0_i64..1000, 1..50),
+    ) {
+        let end = begin.saturating_add(days * FileTime::PER_DAY);
+        let changes = zone.changes(FileTime(begin), FileTime(end), usize::MAX);
+        prop_assert!(changes.is_sorted());
+        for share in shares {
+            let at = FileTime(begin.saturating_add(days * FileTime::PER_DAY / 1000 * share));
+            let last = changes.iter().rev().find(|change| change.utc <= at);
+            let bias = last.map_or(zone.utc_to_moment(FileTime(begin)).bias_minutes, |change| change.bias_minutes);
+            prop_assert_eq!(zone.utc_to_moment(at).bias_minutes, bias, "{:?}", at);
+        }
+    }
+
     #[test]
     fn a_local_time_stays_what_it_is(zone in any_zone(), local in any_time(), previous in any::<Option<i64>>()) {
         let moment = zone.local_to_moment(FileTime(local), previous.map(FileTime));
