@@ -29,7 +29,7 @@ pub(crate) struct Made {
     pub(crate) boot_time: Option<FileTime>,
     pub(crate) buffer_bytes: usize,
     groups: Vec<(Arc<CounterSet>, InstanceTable)>,
-    samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 pub(crate) fn raw(first: i64, second: i64) -> RawValue {
@@ -157,11 +157,6 @@ impl Made {
         };
         self.samples.push(sample);
         self
-    }
-
-    /// The samples so far.
-    pub(crate) fn samples(&self) -> &[Sample] {
-        &self.samples
     }
 
     /// Writes the log.

@@ -77,7 +77,7 @@ fn files_that_are_none() {
 #[test]
 fn files_that_are_too_large() {
     let folder = folder();
-    let full = format!("{PATHS};{}", "x".repeat((16 << 20) - PATHS.len() - 1));
+    let full = format!("{PATHS}\n;{}", "x".repeat((16 << 20) - PATHS.len() - 2));
     folder.write("full.txt", &full);
     assert_eq!(folder.stats(&["in.blg", "-cf", "full.txt"]).len(), 3);
     folder.write("large.txt", full + "x");

@@ -80,7 +80,7 @@ fn a_log_that_is_still_recorded() {
     let log = made();
     let mut writer = log.writer(&tmux.folder().join("web.blg"));
     let mut write = |minute: usize| {
-        let samples = &log.samples()[minute * 60..(minute + 1) * 60];
+        let samples = &log.samples[minute * 60..(minute + 1) * 60];
         samples.iter().for_each(|sample| writer.write(sample).expect("written"));
         writer.flush().expect("written");
     };
