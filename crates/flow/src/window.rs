@@ -15,6 +15,16 @@ pub struct WindowBounds {
 }
 
 impl WindowBounds {
+    /// Whether no time is left between them, as far as they can be compared: a local time and one in UTC compare only by the
+    /// zone of a log.
+    pub fn are_empty(&self) -> bool {
+        match (self.begin, self.end) {
+            (Some(TimeArgument::Local(begin)), Some(TimeArgument::Local(end)))
+            | (Some(TimeArgument::Utc(begin)), Some(TimeArgument::Utc(end))) => begin >= end,
+            _ => false,
+        }
+    }
+
     fn has_begun(&self, sample: &Sample) -> bool {
         self.begin.is_none_or(|begin| !is_before(sample, begin))
     }

@@ -7,8 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use tachograph_counters::civil::TimeArgument;
+use tachograph_flow::read_at_most;
 
 use crate::legend::Chosen;
+
+/// A larger file is no view.
+const MOST_MEBIBYTES: u64 = 1;
 
 /// How values are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -97,10 +101,11 @@ impl View {
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse), and when the file cannot be read; the error names it.
+    /// As [`parse`](Self::parse), and when the file cannot be read or has more than 1 MiB; the error names it.
     pub fn open(path: &Path) -> Result<Self, ViewError> {
         let at_path = |error: ViewError| ViewError { file: Some(path.display().to_string()), ..error };
-        let text = std::fs::read(path).map_err(|error| at_path(ViewError::new(None, error)))?;
+        let bytes = std::fs::File::open(path).and_then(|file| read_at_most(file, MOST_MEBIBYTES));
+        let text = bytes.map_err(|error| at_path(ViewError::new(None, error)))?;
         let text = String::from_utf8(text).map_err(|error| {
             let line =
                 error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&byte| byte == b'\n').count();

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tachograph_counters::AverageKind;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{
-    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, Ring, SetEntry, Span, View, ViewKind,
+    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View, ViewKind,
 };
 
 use crate::canvas::Canvas;
@@ -60,6 +61,8 @@ pub enum Input {
     Reading(Option<(u64, u64)>),
     /// The logs cover this stretch, and are shown in this zone.
     Opened(Option<Span>, TimeZone),
+    /// The logs cover this stretch now: they are still being written.
+    Grown(Span),
     /// What is recorded: file, samples, bytes. Nothing: no more.
     Recording(Option<Recording>),
     /// The view was written to this file.
@@ -177,6 +180,8 @@ pub struct App {
     pub(crate) times: Ring<FileTime>,
     /// The sample that the picture ends with, while it is frozen.
     pub(crate) frozen: Option<FileTime>,
+    /// Whether the frozen picture goes on to the next sample that is taken.
+    is_stepping: bool,
     /// Of logs: the stretch that they cover.
     pub(crate) whole: Option<Span>,
     /// Of logs: the stretch that is shown.
@@ -199,6 +204,8 @@ pub struct App {
     /// Columns that the figures were asked for with.
     columns_asked: usize,
     is_changed: bool,
+    /// Whether it was said what the mark of an average means.
+    is_mark_explained: bool,
 }
 
 impl App {
@@ -224,6 +231,7 @@ impl App {
             points,
             times: Ring::new(points + 1),
             frozen: None,
+            is_stepping: false,
             whole: None,
             span: None,
             history: Vec::new(),
@@ -239,6 +247,7 @@ impl App {
             areas: Areas::default(),
             columns_asked: 0,
             is_changed: true,
+            is_mark_explained: false,
         }
     }
 
@@ -315,6 +324,7 @@ impl App {
             Input::Figures(reduced) => {
                 // Of a frozen picture no row goes, also where one steps back to before its instance came.
                 self.legend.take(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.say_what_averages_are(&reduced);
                 self.reduced = reduced;
                 self.keep_selection();
             }
@@ -332,6 +342,7 @@ impl App {
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
             Input::Reading(reading) => self.reading = reading,
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
+            Input::Grown(samples) => self.grown(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
             Input::Saved(path) => self.messages.answer(format!("the view is in {}", path.display()), false),
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
@@ -351,6 +362,17 @@ impl App {
         vec![Request::Figures]
     }
 
+    /// Says once what the mark of averages means, where one has it.
+    fn say_what_averages_are(&mut self, reduced: &Reduced) {
+        let is_marked = |series: &ReducedSeries| {
+            series.summary.average.is_some() && series.summary.average_kind == AverageKind::Arithmetic
+        };
+        if !self.is_mark_explained && reduced.series.iter().any(is_marked) {
+            self.is_mark_explained = true;
+            self.messages.say("* arithmetic: the mean of displayed values, all that a text log holds", false);
+        }
+    }
+
     /// Keeps an item selected: where it has gone, the first one.
     fn keep_selection(&mut self) {
         if self.selected.is_none_or(|id| self.legend.item(id).is_none()) {
@@ -360,27 +382,13 @@ impl App {
 
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
         self.times.push(at);
-        if self.frozen.is_none() {
+        if std::mem::take(&mut self.is_stepping) {
+            requests.extend([self.freeze_at(at), Request::Figures]);
+        } else if self.frozen.is_none() {
             requests.push(Request::Figures);
         } else {
             self.is_changed = self.recording.is_some();
         }
-    }
-
-    fn opened(&mut self, whole: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
-        self.facts.zone = zone;
-        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
-        self.whole = whole.map(|whole| whole.in_milliseconds());
-        let Some(whole) = self.whole else { return };
-        let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
-        let (begin, end) = (of(self.asked.0), of(self.asked.1));
-        let asked = Span::new(begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));
-        let span = asked.overlap(&whole);
-        if span.is_none() {
-            self.messages.say("there is no sample in this window of time: all is shown", true);
-        }
-        self.span = Some(span.unwrap_or(whole));
-        requests.push(Request::Figures);
     }
 
     /// A moment in the zone that times are shown in.

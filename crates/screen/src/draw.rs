@@ -42,6 +42,9 @@ pub(crate) struct Areas {
 /// As much of a log's name is told also where there is little room.
 const LEAST_NAME: usize = 8;
 
+/// What stands for a time that no calendar has: a damaged log may hold any number.
+const NO_TIME: &str = "-";
+
 /// What is smaller than this has no room for a chart.
 const LEAST: (u16, u16) = (24, 8);
 
@@ -195,16 +198,26 @@ impl App {
 
     /// From when to, and without, when: `2013-02-19 18:50:17.844 - 19:00:17.841`, each as a command reads it.
     fn range(&self, span: &Span) -> String {
-        let (begin, end) = (self.date(span.begin()), self.date(span.end()));
-        let until = if begin == end { String::new() } else { format!("{end} ") };
-        let [first, last] = [span.begin(), span.end()].map(|time| self.exact_time(time));
-        format!("{begin} {first} - {until}{last}")
+        let [begin, end] =
+            [span.begin(), span.end()].map(|time| Some((self.date(time)?, self.exact_time(time)?)));
+        match (begin, end) {
+            (Some((date, begin)), Some((until, end))) if date == until => format!("{date} {begin} - {end}"),
+            (None, None) => NO_TIME.to_owned(),
+            (begin, end) => {
+                let text = |time: Option<(String, String)>| {
+                    time.map_or_else(|| NO_TIME.to_owned(), |(date, time)| format!("{date} {time}"))
+                };
+                format!("{} - {}", text(begin), text(end))
+            }
+        }
     }
 
     /// `14:05:31`, with as many digits as it takes; where the clock was set back and shows it twice, with the offset from UTC.
-    fn exact_time(&self, utc: FileTime) -> String {
+    /// `None` where no calendar has it.
+    fn exact_time(&self, utc: FileTime) -> Option<String> {
         let moment = self.moment(utc);
         let local = moment.local();
+        local.to_civil()?;
         let mut text = self.time_of_day(utc, false);
         match local.0.rem_euclid(FileTime::PER_SECOND) {
             0 => {}
@@ -218,7 +231,7 @@ impl App {
             let (hours, minutes) = (east.abs() / 60, east.abs() % 60);
             text += &format!("{}{hours:02}:{minutes:02}", if east < 0 { '-' } else { '+' });
         }
-        text
+        Some(text)
     }
 
     fn draw_footer(&self, buffer: &mut Buffer, area: Rect) {
@@ -244,7 +257,7 @@ impl App {
     /// `14:05:31`, with milliseconds where they are wanted.
     pub(crate) fn time_of_day(&self, utc: FileTime, has_milliseconds: bool) -> String {
         match self.moment(utc).local().to_civil() {
-            None => "?".to_owned(),
+            None => NO_TIME.to_owned(),
             Some(at) => {
                 let text = format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second());
                 if has_milliseconds { format!("{text}.{:03}", at.millisecond()) } else { text }
@@ -252,12 +265,10 @@ impl App {
         }
     }
 
-    /// `2013-02-19`.
-    pub(crate) fn date(&self, utc: FileTime) -> String {
-        match self.moment(utc).local().to_civil() {
-            None => "?".to_owned(),
-            Some(at) => format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day()),
-        }
+    /// `2013-02-19`; `None` where no calendar has it.
+    pub(crate) fn date(&self, utc: FileTime) -> Option<String> {
+        let at = self.moment(utc).local().to_civil()?;
+        Some(format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day()))
     }
 
     /// What stands where a chart would, while there is none.

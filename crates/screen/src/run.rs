@@ -1,5 +1,6 @@
 //! The screen on a terminal: inputs in, requests done, drawn when something changed.
 
+mod growth;
 mod live;
 mod logs;
 mod recording;
@@ -20,7 +21,7 @@ pub use logs::Logs;
 use crate::app::{App, Existing, Facts, Input, Request};
 use crate::terminal::{Screen, give_back};
 use crate::theme::Theme;
-use live::LiveFeed;
+use live::{LiveFeed, not_complete};
 use logs::LogFeed;
 use wait::Waiting;
 
@@ -52,6 +53,13 @@ pub enum ScreenError {
     Work(String),
     /// It was called wrongly; a line for each way.
     Usage(Vec<String>),
+    /// It failed while samples were recorded.
+    Recording {
+        /// What became of the recording.
+        said: String,
+        /// Why it failed.
+        error: Box<ScreenError>,
+    },
 }
 
 impl fmt::Display for ScreenError {
@@ -61,6 +69,7 @@ impl fmt::Display for ScreenError {
             Self::Flow(error) => error.fmt(f),
             Self::Work(text) => f.write_str(text),
             Self::Usage(lines) => f.write_str(&lines.join("\n")),
+            Self::Recording { said, error } => write!(f, "{error}; {said}"),
         }
     }
 }
@@ -112,12 +121,20 @@ pub fn run(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Re
     let ended = running.until_the_end();
     let Running { screen, feed, .. } = running;
     drop(screen);
-    let signal = ended?;
-    let said = match feed {
-        Feed::Live(live) => live.finish()?,
-        Feed::Logs(_) => None,
+    // Also where the terminal failed: what was recorded is to be whole.
+    let finished = match feed {
+        Feed::Live(live) => live.finish(),
+        Feed::Logs(_) => Ok(None),
     };
-    Ok(End { signal, said })
+    match (ended, finished) {
+        (Ok(signal), finished) => Ok(End { signal, said: finished? }),
+        (Err(error), Ok(None)) => Err(error),
+        (Err(error), Ok(Some(said))) => Err(ScreenError::Recording { said, error: Box::new(error) }),
+        (Err(error), Err(incomplete)) => {
+            let said = not_complete(&incomplete);
+            Err(ScreenError::Recording { said, error: Box::new(error) })
+        }
+    }
 }
 
 fn name_of(files: &[std::path::PathBuf]) -> String {
@@ -179,10 +196,11 @@ impl Running {
 
     /// Takes in all that there is, and does what follows from it.
     fn work(&mut self) -> Result<(), ScreenError> {
-        match &mut self.feed {
-            Feed::Live(live) => self.inputs.extend(live.take_due()),
-            Feed::Logs(logs) => self.inputs.extend(logs.take(&mut self.app)?),
-        }
+        let news = match &mut self.feed {
+            Feed::Live(live) => live.take_due(),
+            Feed::Logs(logs) => logs.take(&mut self.app)?,
+        };
+        self.next(news);
         loop {
             while let Some(input) = self.inputs.pop_front() {
                 let requests = self.app.update(input);
@@ -203,74 +221,72 @@ impl Running {
         }
     }
 
+    /// Takes this in next, before the keys that wait: they were pressed for what is there then, and samples come in the order in
+    /// which they were taken.
+    fn next(&mut self, inputs: Vec<Input>) {
+        let waiting = std::mem::take(&mut self.inputs);
+        self.inputs.extend(inputs);
+        self.inputs.extend(waiting);
+    }
+
     fn do_all(&mut self, requests: Vec<Request>) -> Result<(), ScreenError> {
+        let mut answers = Vec::new();
         for request in requests {
-            self.do_one(request)?;
+            answers.extend(self.do_one(request)?);
         }
+        self.next(answers);
         Ok(())
     }
 
-    fn do_one(&mut self, request: Request) -> Result<(), ScreenError> {
+    /// Gives what came of it.
+    fn do_one(&mut self, request: Request) -> Result<Vec<Input>, ScreenError> {
         match request {
             Request::Quit => self.is_over = true,
             Request::Suspend => self.suspend()?,
             Request::Redraw => {
-                self.screen.terminal().clear()?;
+                self.screen.clear()?;
                 self.app.note_changed();
             }
             Request::Figures => self.wants_figures = true,
             Request::Save { path, is_overwritten, view } => {
-                self.inputs.push_back(match view.save(&path, is_overwritten) {
+                return Ok(vec![match view.save(&path, is_overwritten) {
                     Ok(()) => Input::Saved(path),
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Input::Exists(Existing::View(path))
                     }
                     Err(error) => Input::Notice(format!("{}: not saved: {error}", path.display())),
-                });
+                }]);
             }
-            request => self.ask_feed(request),
+            request => return Ok(self.ask_feed(request)),
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
-    fn ask_feed(&mut self, request: Request) {
+    fn ask_feed(&mut self, request: Request) -> Vec<Input> {
         match (&mut self.feed, request) {
-            (Feed::Live(live), Request::Paths(paths)) => self.inputs.extend(live.set_paths(paths)),
-            (Feed::Live(live), Request::Sets) => self.inputs.push_back(live.sets()),
-            (Feed::Live(live), Request::Instances(set)) => self.inputs.push_back(live.instances(set)),
-            (Feed::Live(live), Request::Count(paths)) => {
-                self.inputs.push_back(live.count(paths, &self.app.paths()));
-            }
+            (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
+            (Feed::Live(live), Request::Sets) => return vec![live.sets()],
+            (Feed::Live(live), Request::Instances(set)) => return vec![live.instances(set)],
+            (Feed::Live(live), Request::Count(paths)) => return vec![live.count(paths, &self.app.paths())],
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
-            (Feed::Live(live), Request::Collect) => {
-                self.inputs.extend(live.collect());
-                while let Some(input) = self.inputs.pop_front() {
-                    // Figures are asked for below, of the picture that stays.
-                    self.app.update(input);
-                }
-                if let Some(held) = self.app.note_stepped() {
-                    self.ask_feed(held);
-                }
-                self.wants_figures = true;
-            }
+            (Feed::Live(live), Request::Collect) => return live.collect(),
             (Feed::Live(live), Request::Hold(until)) => live.hold(until),
             (Feed::Live(live), Request::Record { path, is_overwritten }) => {
-                self.inputs.extend(live.record(&path, is_overwritten));
+                return live.record(&path, is_overwritten);
             }
-            (Feed::Live(live), Request::StopRecording) => self.inputs.extend(live.stop_recording()),
+            (Feed::Live(live), Request::StopRecording) => return live.stop_recording(),
             (Feed::Logs(logs), Request::Paths(paths)) => {
-                self.inputs.push_back(Input::Reading(Some((0, 1))));
                 logs.set_paths(paths);
+                return vec![Input::Reading(Some((0, 1)))];
             }
-            (Feed::Logs(logs), Request::Sets) => self.inputs.push_back(logs.sets()),
-            (Feed::Logs(logs), Request::Instances(set)) => self.inputs.push_back(logs.instances(set)),
-            (Feed::Logs(logs), Request::Count(paths)) => {
-                self.inputs.push_back(logs.count(paths, &self.app.paths()));
-            }
+            (Feed::Logs(logs), Request::Sets) => return vec![logs.sets()],
+            (Feed::Logs(logs), Request::Instances(set)) => return vec![logs.instances(set)],
+            (Feed::Logs(logs), Request::Count(paths)) => return vec![logs.count(paths, &self.app.paths())],
             (Feed::Logs(logs), Request::CancelReading) => logs.cancel(),
             _ => {}
         }
+        Vec::new()
     }
 
     /// Stops as a job of the shell, with the terminal as it was; goes on when the shell says so.

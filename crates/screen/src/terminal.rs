@@ -11,6 +11,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+use ratatui::layout::{Position, Rect};
 
 /// A terminal that is drawn on.
 pub(crate) type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
@@ -60,7 +61,14 @@ impl Screen {
         // Whoever had it has changed it.
         IS_TAKEN.store(false, Ordering::SeqCst);
         take()?;
-        self.terminal.clear()
+        self.clear()
+    }
+
+    /// Clears it, so that the next drawing draws all. `Terminal::clear` would ask the terminal where its cursor is, and fail
+    /// where the answer is late.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tachograph_counters::CounterType;
+use tachograph_counters::{AverageKind, CounterType};
 use tachograph_monitor::figures::{NONE, figure, grouped, visible};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -73,6 +73,24 @@ pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: 
     shorter.into_iter().chain(exponents).find(fits).unwrap_or_else(|| "#".repeat(columns))
 }
 
+/// The mark of an average that is the mean of displayed values, all that a text log allows.
+const ARITHMETIC: char = '*';
+
+/// An average as [`figure_in`] has it, with its mark where it is arithmetic.
+pub(crate) fn average_in(
+    counter_type: CounterType,
+    average: Option<f64>,
+    kind: AverageKind,
+    columns: usize,
+) -> String {
+    if kind != AverageKind::Arithmetic || average.is_none() {
+        return figure_in(counter_type, average, columns);
+    }
+    let mut text = figure_in(counter_type, average, columns.saturating_sub(1));
+    text.push(ARITHMETIC);
+    text
+}
+
 /// Writes a text into a line of an area from a column on, cut where the area ends; gives the column behind it.
 pub(crate) fn put(
     buffer: &mut Buffer,
@@ -121,5 +139,9 @@ mod tests {
         assert_eq!(of(12_345_678.25, 7), "1.235e7");
         assert_eq!(of(12_345_678.25, 2), "##");
         assert_eq!(figure_in(CounterType::RAWCOUNT, None, 2), "---");
+        let average = |value, kind, columns| average_in(CounterType::RAWCOUNT, value, kind, columns);
+        assert_eq!(average(Some(12_345_678.25), AverageKind::Arithmetic, 14), "12,345,678.2*");
+        assert_eq!(average(Some(12_345_678.25), AverageKind::Raw, 14), "12,345,678.250");
+        assert_eq!(average(None, AverageKind::Arithmetic, 14), "---");
     }
 }

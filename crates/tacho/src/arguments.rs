@@ -222,21 +222,15 @@ impl SelectionArguments {
     }
 
     fn bounds(&self) -> Result<WindowBounds, Failure> {
-        let begin = parse_time("-b", &self.begin)?;
-        let end = parse_time("-e", &self.end)?;
-        // A local time and one in UTC compare only by the zone of a log.
-        let is_empty = match (begin, end) {
-            (Some(TimeArgument::Local(begin)), Some(TimeArgument::Local(end)))
-            | (Some(TimeArgument::Utc(begin)), Some(TimeArgument::Utc(end))) => begin >= end,
-            _ => false,
-        };
-        if is_empty {
+        let bounds =
+            WindowBounds { begin: parse_time("-b", &self.begin)?, end: parse_time("-e", &self.end)? };
+        if bounds.are_empty() {
             let [begin, end] = [&self.begin, &self.end].map(|time| time.as_deref().unwrap_or_default());
             return Err(Failure::usage(format!(
                 "-b '{begin}' is not before -e '{end}', so that no time is left between them"
             )));
         }
-        Ok(WindowBounds { begin, end })
+        Ok(bounds)
     }
 }
 

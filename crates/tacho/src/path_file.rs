@@ -1,10 +1,11 @@
 //! Files of counter paths (`-cf`), as typeperf, relog and logman take them.
 
 use std::borrow::Cow;
-use std::io::Read as _;
+use std::fs::File;
 use std::path::Path;
 
 use tachograph_counters::path::{PathError, PathPattern};
+use tachograph_flow::read_at_most;
 
 use crate::failure::Failure;
 
@@ -59,14 +60,16 @@ fn shown(file: &Path) -> Cow<'_, str> {
     if is_standard_input(file) { "standard input".into() } else { file.to_string_lossy() }
 }
 
+/// A larger file is no list of paths.
+const MOST_MEBIBYTES: u64 = 16;
+
 /// The text of a file in UTF-8, or in UTF-16 with a mark.
 pub(crate) fn read_text(file: &Path) -> Result<String, Failure> {
     let name = shown(file);
     let bytes = if is_standard_input(file) {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        read_at_most(std::io::stdin().lock(), MOST_MEBIBYTES)
     } else {
-        std::fs::read(file)
+        File::open(file).and_then(|file| read_at_most(file, MOST_MEBIBYTES))
     };
     let bytes = bytes.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     // Decodes by the mark where there is one, and takes it off.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tachograph_counters::civil::{Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
+use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
 use super::{View, ViewError, ViewKind};
@@ -100,13 +101,27 @@ impl Lines<'_> {
         read.map(Some).map_err(|error| self.wrong(text.span(), error))
     }
 
+    fn range(&self, read: &ReadRange) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
+        let (begin, end) = (self.time(&read.begin)?, self.time(&read.end)?);
+        match &read.end {
+            Some(text) if (WindowBounds { begin, end }).are_empty() => {
+                Err(self.wrong(text.span(), "the range's end is not after its begin"))
+            }
+            _ => Ok((begin, end)),
+        }
+    }
+
     fn counter(&self, read: ReadCounter) -> Result<Chosen, ViewError> {
         let path = self.path(&read.path)?;
         let colour = self.whole("colour", &read.colour, 1..STYLES as i64 + 1)?;
         let exponents = i64::from(MIN_EXPONENT)..i64::from(MAX_EXPONENT) + 1;
         let scale = self.whole("scale", &read.scale, exponents)?;
         for path in &read.except {
-            self.path(path)?;
+            if !self.path(path)?.is_literal() {
+                let what =
+                    format_args!("'{}' in except has a wildcard: name single counters", path.get_ref());
+                return Err(self.wrong(path.span(), what));
+            }
         }
         let settings = Settings {
             style: colour.map(|colour| Style(colour as usize - 1)),
@@ -152,7 +167,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
     };
     let (begin, end) = match &read.range {
         None => (None, None),
-        Some(range) => (lines.time(&range.begin)?, lines.time(&range.end)?),
+        Some(range) => lines.range(range)?,
     };
     let counters = read.counter.into_iter().map(|counter| lines.counter(counter));
     Ok(View {
@@ -198,8 +213,8 @@ struct WrittenCounter<'a> {
     shown: bool,
     #[serde(skip_serializing_if = "is_false")]
     highlighted: bool,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    except: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    except: Vec<&'a str>,
 }
 
 fn is_true(value: &bool) -> bool {
@@ -222,9 +237,15 @@ impl<'a> WrittenCounter<'a> {
             },
             shown: is_shown,
             highlighted: is_highlighted,
-            except: &chosen.except,
+            // A name with a `*` or `?` in it would be refused when the file is read.
+            except: chosen.except.iter().map(String::as_str).filter(|path| is_single(path)).collect(),
         }
     }
+}
+
+/// Whether a path has no wildcards.
+fn is_single(path: &str) -> bool {
+    PathPattern::parse(path).is_ok_and(|path| path.is_literal())
 }
 
 /// A time as it was given: with its offset where that is known.

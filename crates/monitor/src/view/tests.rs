@@ -36,6 +36,8 @@ fn what_is_written_is_read() {
         example("toml"),
         "version = 1\n".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
+        // Which comes first depends on the zone of a log.
+        "version = 1\n[range]\nbegin = '2024-03-05T12:00'\nend = '2024-03-05T10:00Z'\n".to_owned(),
         "version = 1\n[[counter]]\npath = '''\\S(it's \"x\")\\C'''\nshown = false\n".to_owned(),
     ] {
         let view = View::parse(&text).expect(&text);
@@ -67,12 +69,33 @@ fn every_error_has_its_line() {
         ),
         ("version = 1\n[[counter]]\npath = '\\S\\C'\nshown = 'no'", "line 4: invalid type"),
         ("version = 1\n[[counter]]\npath = '\\S\\C'\nexcept = ['S']", "line 4: 'S' is no counter path"),
+        (
+            "version = 1\n[[counter]]\npath = '\\S(*)\\C'\nexcept = ['\\S(a)\\C',\n'\\S(b*)\\C']",
+            "line 5: '\\S(b*)\\C' in except has a wildcard: name single counters",
+        ),
+        (
+            "version = 1\n[range]\nbegin = '2024-03-05'\nend = '2024-03-05'",
+            "line 4: the range's end is not after its begin",
+        ),
+        (
+            "version = 1\n[range]\nend = '2024-03-05T10:00Z'\nbegin = '2024-03-05T12:00+01:00'",
+            "line 3: the range's end is not after its begin",
+        ),
         ("version = 1\n[[counter]\n", "line 2: "),
         ("version = 1\nversion = 1", "line 2: duplicate key"),
     ] {
         let told = View::parse(text).expect_err(text).to_string();
         assert!(told.starts_with(error) || told.ends_with(error), "{text:?}: {told}");
     }
+}
+
+#[test]
+fn what_was_removed_keeps_no_view_from_opening() {
+    let mut view = View::parse("version = 1\n[[counter]]\npath = '\\S(*)\\C'").expect("a view");
+    // The name of an instance may be anything.
+    view.counters[0].except = vec![r"\S(a*)\C".to_owned(), r"\S(b)\C".to_owned()];
+    let again = View::parse(&view.to_text()).expect("a view");
+    assert_eq!(again.counters[0].except, [r"\S(b)\C"]);
 }
 
 #[test]
@@ -89,6 +112,15 @@ fn files() {
     std::fs::write(&path, b"version = 1\n# \xff").expect("written");
     let error = View::open(&path).expect_err("no text");
     assert_eq!(error.to_string(), format!("{}, line 2: not UTF-8", path.display()));
+    let full = format!("version = 1\n#{}", "x".repeat((1 << 20) - 13));
+    std::fs::write(&path, &full).expect("written");
+    assert_eq!(View::open(&path), Ok(View::default()));
+    std::fs::write(&path, full + "x").expect("written");
+    for path in [&*path, Path::new("/dev/zero")] {
+        let error = View::open(path).expect_err("it is too large");
+        let what = "it has more than 1 MiB, which is the most that is read of it";
+        assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
+    }
     let missing = folder.path().join("none.toml");
     assert!(
         View::open(&missing)

@@ -76,6 +76,7 @@ impl Machine {
             counter("IO/sec", CounterType::BULK_COUNT, 2),
             counter("Threads", CounterType::RAWCOUNT, 3),
             counter("ID Process", CounterType::LARGE_RAWCOUNT, 4),
+            counter("Elapsed Time", CounterType::ELAPSED_TIME, 8),
         ];
         let mut disks = vec![
             counter("Bytes/Read", CounterType::AVERAGE_BULK, 5),
@@ -165,7 +166,7 @@ impl Machine {
         group.clocks.frequency = FREQUENCY;
         group.clocks.ticks = self.now - START;
         group.clocks.system_time = FileTime(self.now);
-        group.clocks.object_frequency = FREQUENCY;
+        (group.clocks.object_time, group.clocks.object_frequency) = (self.now - START, FREQUENCY);
         if self.life.groups_miss && self.random.one_in(4) {
             group.status = Status::ITEM_NOT_VALIDATED;
             return group;
@@ -198,6 +199,7 @@ impl Machine {
             CounterType::BULK_COUNT => RawValue::new(sum, self.now - START),
             CounterType::AVERAGE_BULK => RawValue::new(sum, sum / 100_000),
             CounterType::LARGE_RAW_FRACTION => RawValue::new(self.random.below(1000) as i64, 1000),
+            CounterType::ELAPSED_TIME => RawValue::new(identity - 1000, self.now - START),
             _ if &*counter.name == "ID Process" => RawValue::new(identity, 0),
             _ => RawValue::new(self.random.below(100) as i64, 0),
         }

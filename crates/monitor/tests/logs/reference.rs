@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tachograph_counters::Summary;
-use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::query::LogQuery;
@@ -62,13 +63,14 @@ fn columns(
     let mut reducer = Reducer::default();
     let mut sample = Sample::default();
     let mut has_baselines = false;
-    let mut before = FileTime(i64::MIN);
+    let mut machine = None;
     while pipeline.source.next(&mut sample).unwrap() {
-        if std::mem::replace(&mut before, sample.at.utc) > sample.at.utc {
-            // The next machine.
+        let of_this = sample.groups.first().map(|group| Arc::clone(&group.set.machine));
+        if machine.is_some() && of_this.is_some() && machine != of_this {
             reducer.cut(&mut reduction, &mut table);
             reducer = Reducer::default();
         }
+        machine = of_this.or(machine);
         has_baselines |= sample.is_baseline && sample.at.utc >= span.begin();
         reducer.take(&sample, &mut reduction, &mut table).unwrap();
     }

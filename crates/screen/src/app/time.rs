@@ -1,6 +1,7 @@
 //! The stretch of time that is shown, and the place in it.
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::Span;
 
 use super::{App, Request};
@@ -17,8 +18,58 @@ pub(super) struct Drag {
 const MOST_HISTORY: usize = 100;
 
 impl App {
+    pub(super) fn opened(&mut self, samples: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
+        self.facts.zone = zone;
+        let Some(samples) = samples else { return };
+        let whole = samples.in_milliseconds();
+        self.whole = Some(whole);
+        let asked = self.asked_of(samples);
+        if asked.is_none() {
+            self.messages.say("there is no sample in this window of time: all is shown", true);
+        }
+        self.span = Some(asked.unwrap_or(whole));
+        requests.push(Request::Figures);
+    }
+
+    /// The part of the logs that was asked for; `None` where none of their samples can be in it.
+    fn asked_of(&self, samples: Span) -> Option<Span> {
+        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
+        let whole = samples.in_milliseconds();
+        let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
+        let begin = of(self.asked.0).unwrap_or(whole.begin());
+        let end = of(self.asked.1).unwrap_or(whole.end());
+        // A span is never empty, and what was asked for may be.
+        let asked = (begin < end).then(|| Span::new(begin, end))?;
+        asked.overlap(&samples)?;
+        asked.overlap(&whole)
+    }
+
+    /// The logs have more samples: what is shown whole, or as it was asked for, goes on with them.
+    pub(super) fn grown(&mut self, samples: Span, requests: &mut Vec<Request>) {
+        let (Some(before), Some(now)) = (self.whole, self.span) else {
+            return self.opened(Some(samples), self.facts.zone.clone(), requests);
+        };
+        let whole = samples.in_milliseconds();
+        self.whole = Some(whole);
+        let span = if self.history.is_empty() {
+            self.asked_of(samples).unwrap_or(whole)
+        } else if now == before {
+            whole
+        } else {
+            now.within(&whole)
+        };
+        for passed in self.history.iter_mut().filter(|passed| **passed == before) {
+            *passed = whole;
+        }
+        if span != now {
+            self.span = Some(span);
+            requests.push(Request::Figures);
+        }
+    }
+
     pub(super) fn freeze(&mut self, requests: &mut Vec<Request>) {
         if self.frozen.take().is_some() {
+            self.is_stepping = false;
             self.times.release();
             requests.extend([Request::Hold(None), Request::Figures]);
         } else if let Some(last) = self.times.newest().copied() {
@@ -27,7 +78,7 @@ impl App {
     }
 
     /// The picture ends with this sample from now on; what it needs is to stay.
-    fn freeze_at(&mut self, last: FileTime) -> Request {
+    pub(super) fn freeze_at(&mut self, last: FileTime) -> Request {
         self.frozen = Some(last);
         self.times.hold(|time| *time == last);
         Request::Hold(self.frozen)
@@ -37,18 +88,11 @@ impl App {
     pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
         let Some(next) = self.times.iter().find(|time| **time > frozen).copied() else {
-            // It is given by the time that the sample will have.
-            self.frozen = None;
+            self.is_stepping = true;
             requests.push(Request::Collect);
             return;
         };
         requests.extend([self.freeze_at(next), Request::Figures]);
-    }
-
-    /// A sample was taken because of a step: the picture stays there.
-    pub fn note_stepped(&mut self) -> Option<Request> {
-        let last = self.times.newest().copied()?;
-        Some(self.freeze_at(last))
     }
 
     pub(super) fn step_back(&mut self, requests: &mut Vec<Request>) {

@@ -148,7 +148,7 @@ impl App {
                 let time_of_day = self.time_of_day(time, false);
                 format!(
                     "{} {}",
-                    self.date(time).get(5..).unwrap_or_default(),
+                    self.date(time).as_deref().and_then(|date| date.get(5..)).unwrap_or_default(),
                     &time_of_day[..5.min(time_of_day.len())]
                 )
             } else {

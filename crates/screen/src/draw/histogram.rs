@@ -2,21 +2,29 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tachograph_monitor::figures::figure;
 use tachograph_monitor::scale::AXIS_TOP;
 use tachograph_monitor::{LegendItem, ReducedSeries};
 
 use super::chart::MARKS;
 use crate::app::App;
-use crate::text::{cut, row, width};
+use crate::text::{average_in, cut, figure_in, row, width};
 
 /// Eighths of a character, from one to eight.
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
 
 impl App {
     /// The value that histogram and report show: the current one of live data, the average of logs.
-    pub(super) fn shown_value(&self, series: &ReducedSeries) -> Option<f64> {
+    fn shown_value(&self, series: &ReducedSeries) -> Option<f64> {
         if self.facts.is_live { series.summary.last } else { series.summary.average }
+    }
+
+    /// That value in at most so many columns.
+    pub(super) fn shown_figure(&self, series: &ReducedSeries, columns: usize) -> String {
+        let (counter_type, value) = (series.info.counter.counter_type, self.shown_value(series));
+        if self.facts.is_live {
+            return figure_in(counter_type, value, columns);
+        }
+        average_in(counter_type, value, series.summary.average_kind, columns)
     }
 
     pub(super) fn draw_histogram(&self, buffer: &mut Buffer, area: Rect) {
@@ -73,6 +81,7 @@ impl App {
             mark.repeat((share * bars as f64).round() as usize)
         };
         self.put(buffer, line, label + 1, &bar, style);
-        self.put_right(buffer, line, &figure(counter.counter_type, value), ratatui::style::Style::new());
+        let text = self.shown_figure(series, usize::MAX);
+        self.put_right(buffer, line, &text, ratatui::style::Style::new());
     }
 }

@@ -12,7 +12,7 @@ use tachograph_monitor::{LegendColumn, LegendItem};
 
 use super::chart::MARKS;
 use crate::app::App;
-use crate::text::{cut, figure_in, row, width};
+use crate::text::{average_in, cut, figure_in, row, width};
 
 /// What a column needs, what it would like, and in which order columns are left out where there is no room.
 struct Width {
@@ -123,7 +123,11 @@ impl App {
 
     fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
         let Some(series) = item.series(&self.reduced) else { return NONE.to_owned() };
-        figure_in(series.info.counter.counter_type, column.number(item, &self.reduced), columns)
+        let (counter_type, value) = (series.info.counter.counter_type, column.number(item, &self.reduced));
+        if column == LegendColumn::Average {
+            return average_in(counter_type, value, series.summary.average_kind, columns);
+        }
+        figure_in(counter_type, value, columns)
     }
 
     fn cells_of(&self, item: &LegendItem, width: u16) -> HashMap<LegendColumn, String> {

@@ -7,7 +7,7 @@ use tachograph_monitor::figures::NONE;
 use tachograph_monitor::{LegendItem, SeriesInfo};
 
 use crate::app::App;
-use crate::text::{cut, cut_start, figure_in, row, width};
+use crate::text::{cut, cut_start, row, width};
 
 /// A column of values.
 const VALUE: usize = 14;
@@ -100,9 +100,11 @@ impl App {
                         *info.counter.name == **counter
                             && info.instance.as_ref().map_or("", |instance| instance.label()) == *instance
                     };
-                    let Some((info, item)) = block.items.iter().find(is_it) else { continue };
-                    let value = item.series(&self.reduced).and_then(|series| self.shown_value(series));
-                    let text = figure_in(info.counter.counter_type, value, VALUE);
+                    let Some((_, item)) = block.items.iter().find(is_it) else { continue };
+                    let text = match item.series(&self.reduced) {
+                        Some(series) => self.shown_figure(series, VALUE),
+                        None => NONE.to_owned(),
+                    };
                     let style =
                         if Some(item.id()) == self.selected { self.theme.selected() } else { Style::new() };
                     line.push(right(number, text, style));

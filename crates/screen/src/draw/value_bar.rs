@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::{NONE, duration, figure};
 
 use crate::app::App;
-use crate::text::{cut_start, figure_in, width};
+use crate::text::{average_in, cut_start, figure_in, width};
 
 impl App {
     /// The path of the selected counter, and what it was under the cursor.
@@ -33,8 +33,10 @@ impl App {
         if column.values <= 1 {
             return Some(format!("at {time}: {}", of(column.average)));
         }
+        let kind = series.summary.average_kind;
+        let average = average_in(series.info.counter.counter_type, column.average, kind, usize::MAX);
         let (least, most) = (of(column.minimum), of(column.maximum));
-        Some(format!("at {time}: {} ({least} to {most}, {} values)", of(column.average), column.values))
+        Some(format!("at {time}: {average} ({least} to {most}, {} values)", column.values))
     }
 
     pub(super) fn draw_value_bar(&self, buffer: &mut Buffer, area: Rect) {
@@ -49,10 +51,14 @@ impl App {
                 Some(series) => figure_in(series.info.counter.counter_type, value, columns),
                 None => NONE.to_owned(),
             };
+            let average = series.map(|series| {
+                let (counter_type, kind) = (series.info.counter.counter_type, summary.average_kind);
+                average_in(counter_type, summary.average, kind, columns)
+            });
             let name = |long: &'static str, short: &'static str| if is_long { long } else { short };
             vec![
                 ("Last", of(summary.last)),
-                (name("Average", "Avg"), of(summary.average)),
+                (name("Average", "Avg"), average.unwrap_or_else(|| of(None))),
                 (name("Minimum", "Min"), of(summary.minimum)),
                 (name("Maximum", "Max"), of(summary.maximum)),
                 (name("Duration", ""), length.clone()),

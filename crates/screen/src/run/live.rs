@@ -27,6 +27,11 @@ pub struct Live {
     pub frequency: i64,
 }
 
+/// What is said of a recording that could not be completed.
+pub(super) fn not_complete(error: &FlowError) -> String {
+    format!("the recording is not complete: {error}")
+}
+
 /// Takes samples at their moments: sample `k` at `start + k * interval`, so that delays never add up.
 pub(super) struct LiveFeed {
     live: Live,
@@ -187,7 +192,7 @@ impl LiveFeed {
         let Some(recorded) = self.recorded.take() else { return Vec::new() };
         let said = match recorded.finish() {
             Ok(said) => Input::Notice(said),
-            Err(error) => Input::Trouble(format!("the recording is not complete: {error}")),
+            Err(error) => Input::Trouble(not_complete(&error)),
         };
         // What was taken for it alone is not needed any more.
         self.live.board.set_paths(&self.paths);

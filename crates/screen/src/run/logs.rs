@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use tachograph_monitor::{
 };
 
 use super::ScreenError;
+use super::growth::Growth;
 use super::wait::Waker;
 use crate::app::{App, Input};
 
@@ -39,7 +40,8 @@ enum Job {
 /// What it did.
 enum Done {
     Opened { span: Option<Span>, zone: tachograph_counters::time_zone::TimeZone, paths: Vec<PathPattern> },
-    Read { selection: Selection, problems: Vec<String> },
+    Read { selection: Selection, span: Option<Span>, problems: Vec<String> },
+    Grown { span: Option<Span>, problems: Vec<String> },
     Figures(Reduced),
     Progress(LogProgress),
     Failed(FlowError),
@@ -73,6 +75,7 @@ impl LogFeed {
             catalogue: Arc::clone(&catalogue),
             is_cancelled: Arc::clone(&is_cancelled),
             tell: Tell { tell, waker, told: Instant::now() },
+            said: Vec::new(),
         };
         thread::spawn(move || worker.run(&to_do));
         Self {
@@ -119,9 +122,15 @@ impl LogFeed {
                     inputs.push(Input::Opened(span, zone));
                     self.set_paths(app.paths());
                 }
-                Done::Read { selection, problems } => {
+                Done::Grown { span, problems } => {
+                    inputs.push(self.sets());
+                    inputs.extend(span.map(Input::Grown));
+                    inputs.extend(problems.into_iter().map(Input::Trouble));
+                }
+                Done::Read { selection, span, problems } => {
                     inputs.push(Input::Reading(None));
                     inputs.push(self.sets());
+                    inputs.extend(span.map(Input::Grown));
                     let complaints = (self.complaints)(&selection);
                     let is_nothing = !complaints.is_empty() && complaints.len() == selection.len();
                     if std::mem::take(&mut self.is_asked) && is_nothing {
@@ -214,11 +223,15 @@ struct Worker {
     catalogue: Arc<RwLock<Arc<LogCatalogue>>>,
     is_cancelled: Arc<AtomicBool>,
     tell: Tell,
+    /// The problems of the logs as they were when they were read last.
+    said: Vec<String>,
 }
 
 impl Worker {
     fn run(mut self, to_do: &Receiver<Job>) {
         let files = std::mem::take(&mut self.files);
+        // Before they are read: what comes while they are is not missed.
+        let mut growth = Some(Growth::new(&files));
         let is_cancelled = Arc::clone(&self.is_cancelled);
         let tell = &mut self.tell;
         let opened = LogBoard::open(files, &mut |progress| tell.progress(progress, &is_cancelled));
@@ -234,7 +247,21 @@ impl Worker {
         let first = catalogue.first_choice().iter();
         let paths = first.filter_map(|path| PathPattern::parse(path).ok()).collect();
         self.tell.done(Done::Opened { span: board.span(), zone: board.zone().clone(), paths });
-        while let Ok(job) = to_do.recv() {
+        loop {
+            let job = match &mut growth {
+                None => to_do.recv().ok(),
+                Some(known) => match to_do.recv_timeout(known.wait()) {
+                    Ok(job) => Some(job),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if known.look() && !self.go_on(&mut board, &mut growth) {
+                            return;
+                        }
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => None,
+                },
+            };
+            let Some(job) = job else { return };
             // Of several stretches that were asked for meanwhile only the last one is wanted.
             let (mut paths, mut figures) = (None, None);
             for job in std::iter::once(job).chain(to_do.try_iter()) {
@@ -268,10 +295,34 @@ impl Worker {
         let read = board.set_paths(paths, &mut |progress| tell.progress(progress, &is_cancelled));
         self.note_catalogue(board);
         let problems = (self.problems)(board);
+        self.said.clone_from(&problems);
         self.tell.done(match read {
-            Ok(selection) => Done::Read { selection, problems },
+            Ok(selection) => Done::Read { selection, span: board.span(), problems },
             Err(error) => Done::Failed(error),
         })
+    }
+
+    /// Takes in what was appended to logs; nothing more where that fails. False when nobody listens any more.
+    fn go_on(&mut self, board: &mut LogBoard, growth: &mut Option<Growth>) -> bool {
+        let begun = Instant::now();
+        let refreshed = board.refresh();
+        if let Some(growth) = growth {
+            growth.note_reading(begun.elapsed());
+        }
+        match refreshed {
+            Ok(false) => true,
+            Ok(true) => {
+                self.note_catalogue(board);
+                let problems = (self.problems)(board);
+                let new = problems.iter().filter(|problem| !self.said.contains(problem)).cloned().collect();
+                self.said = problems;
+                self.tell.done(Done::Grown { span: board.span(), problems: new })
+            }
+            Err(error) => {
+                *growth = None;
+                self.tell.done(Done::Failed(error))
+            }
+        }
     }
 
     fn note_catalogue(&self, board: &LogBoard) {

@@ -78,12 +78,7 @@ impl Shown {
                 board.set_paths(paths);
                 self.collect();
             }
-            Request::Collect => {
-                // Figures are asked for once, of the picture that stays.
-                self.app.update(Input::Collected(board.collect().at.utc));
-                let requests = self.app.note_stepped().into_iter().chain([Request::Figures]).collect();
-                self.take(requests);
-            }
+            Request::Collect => self.collect(),
             _ => return false,
         }
         true

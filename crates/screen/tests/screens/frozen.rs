@@ -1,9 +1,10 @@
 //! Frozen pictures, over a ring of samples that goes on.
 
-use ratatui::crossterm::event::KeyCode;
+use ratatui::crossterm::event::{Event, KeyCode};
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::live::LiveOptions;
 use tachograph_monitor::LiveBoard;
+use tachograph_screen::{Input, Request};
 
 use crate::machine::{Machine, Process};
 use crate::made::Shown;
@@ -112,6 +113,28 @@ fn removing_from_what_is_frozen_removes_that_alone() {
     shown.type_in("f");
     let text = shown.text();
     assert!(rows(&text).iter().any(|row| row.contains(" d ")) && !text.contains("FROZEN"), "{text}");
+}
+
+#[test]
+fn a_step_ends_with_its_sample() {
+    let (mut watched, _) = Watched::frozen_long_ago();
+    let shown = &mut watched.shown;
+    for _ in 0..=POINTS {
+        shown.type_in(".");
+    }
+    // There is no later sample. What is pressed before it is there finds the picture frozen.
+    let time = |shown: &mut Shown| shown.line(0).split_whitespace().next_back().map(str::to_owned);
+    let before = time(shown);
+    let step = Input::Terminal(Event::Key(KeyCode::Char('.').into()));
+    let requests = shown.app.update(step);
+    assert_eq!(requests, [Request::Collect]);
+    assert!(shown.line(0).contains("FROZEN"), "{}", shown.text());
+    shown.take(requests);
+    assert!(shown.line(0).contains("FROZEN") && time(shown) > before, "{}", shown.text());
+    // The next one is none of its business.
+    let stepped = shown.text();
+    shown.collect();
+    assert_eq!(shown.text(), stepped);
 }
 
 #[test]

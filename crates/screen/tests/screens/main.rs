@@ -1,5 +1,6 @@
 //! Whole screens as text. `TACHO_UPDATE=1` writes what is shown now into `shown/`, to be looked at before it is kept.
 
+mod arithmetic;
 mod behaviour;
 mod boards;
 mod frozen;

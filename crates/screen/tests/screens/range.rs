@@ -193,3 +193,99 @@ fn a_stretch_to_the_right_edge_is_the_rest_of_the_log() {
         assert!(span != whole && span.begin() == whole.begin(), "{span:?}");
     }
 }
+
+/// What is shown of a log, after it was asked for like this, has grown, was changed by keys and has grown again.
+fn after_growth(begin: Option<i64>, end: Option<i64>, keys: &str) -> [(i64, i64); 3] {
+    let at = |second: i64| START.saturating_add(second * FileTime::PER_SECOND);
+    let samples = |seconds: i64| Span::of_samples(at(0), at(seconds));
+    let asked = |second: Option<i64>| second.map(|second| TimeArgument::Utc(at(second)));
+    let facts = Facts { is_live: false, name: "growing.blg".to_owned(), zone: TimeZone::utc() };
+    let view = View { begin: asked(begin), end: asked(end), ..View::default() };
+    let mut shown = Shown::log((80, 24), 60);
+    shown.app = App::new(facts, view, Theme::default());
+    shown.input(Input::Opened(Some(samples(100)), TimeZone::utc()));
+    let of = |shown: &Shown| {
+        let (span, _) = shown.app.wanted().expect("a stretch");
+        [span.begin(), span.end()].map(|time| time.since(START) / FileTime::PER_SECOND).into()
+    };
+    let opened = of(&shown);
+    shown.input(Input::Grown(samples(200)));
+    let grown = of(&shown);
+    for key in keys.chars() {
+        shown.draw();
+        shown.press(if key == '<' { KeyCode::Backspace } else { KeyCode::Char(key) });
+    }
+    shown.input(Input::Grown(samples(400)));
+    [opened, grown, of(&shown)]
+}
+
+#[test]
+fn what_is_shown_goes_on_with_a_log_that_grows() {
+    for (begin, end, keys, expected) in [
+        (None, None, "", [(0, 100), (0, 200), (0, 400)]),
+        // Zoomed it stays, until all is shown again, one way or the other.
+        (None, None, "+", [(0, 100), (0, 200), (50, 150)]),
+        (None, None, "+n", [(0, 100), (0, 200), (100, 200)]),
+        (None, None, "+0", [(0, 100), (0, 200), (0, 400)]),
+        (None, None, "+<", [(0, 100), (0, 200), (0, 400)]),
+        // As far as it was asked for.
+        (Some(40), None, "", [(40, 100), (40, 200), (40, 400)]),
+        (None, Some(300), "", [(0, 100), (0, 200), (0, 300)]),
+        (Some(50), Some(80), "", [(50, 80), (50, 80), (50, 80)]),
+        (Some(50), Some(80), "0", [(50, 80), (50, 80), (0, 400)]),
+        // Not there yet.
+        (Some(150), None, "", [(0, 100), (150, 200), (150, 400)]),
+    ] {
+        assert_eq!(after_growth(begin, end, keys), expected, "{begin:?} {end:?} {keys}");
+    }
+}
+
+#[test]
+fn windows_without_a_sample_are_told() {
+    let at = |units: i64| START.saturating_add(units);
+    // Its samples are no whole milliseconds.
+    let samples = Span::of_samples(at(12_345), at(100_000_017));
+    let open = |begin: Option<i64>, end: Option<TimeArgument>| {
+        let facts = Facts { is_live: false, name: "a.blg".to_owned(), zone: TimeZone::fixed("E", -60) };
+        let begin = begin.map(|units| TimeArgument::Utc(at(units)));
+        let mut shown = Shown::log((80, 24), 60);
+        shown.app = App::new(facts.clone(), View { begin, end, ..View::default() }, Theme::default());
+        shown.input(Input::Opened(Some(samples), facts.zone));
+        let is_told = shown.text().contains("there is no sample in this window of time: all is shown");
+        let (span, _) = shown.app.wanted().expect("a stretch");
+        (is_told, span == samples.in_milliseconds())
+    };
+    let end = |units| Some(TimeArgument::Utc(at(units)));
+    let all = (true, true);
+    for (begin, end) in [
+        (None, end(-5_000_000)),
+        // Where the first sample is, and within the millisecond before it.
+        (None, end(12_345)),
+        (None, end(12_000)),
+        (Some(100_000_018), None),
+        (Some(2_000_000_000), None),
+        (Some(50_000_000), end(50_000_000)),
+        (Some(60_000_000), end(50_000_000)),
+        // 5 s after the start as the log's zone has it.
+        (Some(60_000_000), Some(TimeArgument::Local(at(36_050_000_000)))),
+    ] {
+        assert_eq!(open(begin, end), all, "{begin:?} {end:?}");
+    }
+    assert_eq!(open(None, end(12_346)), (false, false));
+    assert_eq!(open(Some(100_000_017), None), (false, false));
+    assert_eq!(open(Some(50_000_000), Some(TimeArgument::Local(at(36_060_000_000)))), (false, false));
+    assert_eq!(open(None, None), (false, true));
+}
+
+#[test]
+fn times_that_no_calendar_has() {
+    let mut shown = Shown::log((80, 24), 60);
+    let told = |shown: &mut Shown, begin: i64, end: i64| {
+        shown.input(Input::Opened(Some(Span::new(FileTime(begin), FileTime(end))), TimeZone::utc()));
+        shown.line(0)
+    };
+    assert_eq!(told(&mut shown, i64::MAX - 5_000_000, i64::MAX - 1), " web1.blg  -");
+    assert_eq!(told(&mut shown, START.0, i64::MAX), " web1.blg  2024-03-05 09:00:00 - -");
+    // That of the list of keys.
+    assert_eq!(shown.text().matches('?').count(), 1, "{}", shown.text());
+}

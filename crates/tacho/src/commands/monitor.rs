@@ -132,7 +132,13 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn show(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<ExitCode, Failure> {
-    let End { signal, said } = tachograph_screen::run(source, view, theme, notices)?;
+    let End { signal, said } = match tachograph_screen::run(source, view, theme, notices) {
+        Err(ScreenError::Recording { said, error }) => {
+            say(&said);
+            return Err((*error).into());
+        }
+        ended => ended?,
+    };
     said.iter().for_each(say);
     // What shells give for a signal.
     Ok(signal.and_then(|signal| u8::try_from(128 + signal).ok()).map_or(ExitCode::SUCCESS, ExitCode::from))

@@ -29,7 +29,7 @@ pub(crate) struct Made {
     pub(crate) boot_time: Option<FileTime>,
     pub(crate) buffer_bytes: usize,
     groups: Vec<(Arc<CounterSet>, InstanceTable)>,
-    samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 pub(crate) fn raw(first: i64, second: i64) -> RawValue {
@@ -162,17 +162,23 @@ impl Made {
     /// Writes the log.
     #[track_caller]
     pub(crate) fn write(&self, path: &Path) {
+        let mut writer = self.writer(path);
+        for sample in &self.samples {
+            writer.write(sample).expect("a sample that can be written");
+        }
+        writer.finish().expect("written");
+    }
+
+    /// A log without samples, for those that are written one by one.
+    #[track_caller]
+    pub(crate) fn writer(&self, path: &Path) -> BlgWriter<File> {
         let file = File::create(path).expect("a file that can be written");
         let options = BlgWriterOptions {
             boot_time: self.boot_time,
             buffer_bytes: self.buffer_bytes,
             ..BlgWriterOptions::new(self.zone.clone())
         };
-        let mut writer = BlgWriter::new(file, options).expect("options that can be written");
-        for sample in &self.samples {
-            writer.write(sample).expect("a sample that can be written");
-        }
-        writer.finish().expect("written");
+        BlgWriter::new(file, options).expect("options that can be written")
     }
 }
 

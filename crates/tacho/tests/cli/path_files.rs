@@ -75,6 +75,22 @@ fn files_that_are_none() {
 }
 
 #[test]
+fn files_that_are_too_large() {
+    let folder = folder();
+    let full = format!("{PATHS}\n;{}", "x".repeat((16 << 20) - PATHS.len() - 2));
+    folder.write("full.txt", &full);
+    assert_eq!(folder.stats(&["in.blg", "-cf", "full.txt"]).len(), 3);
+    folder.write("large.txt", full + "x");
+    for file in ["large.txt", "/dev/zero"] {
+        let said = format!("{file}: it has more than 16 MiB, which is the most that is read of it");
+        folder.run(["stats", "in.blg", "-cf", file]).refused(2, &said);
+        folder.run(["stats", "in.blg", "-config", file]).refused(2, &said);
+    }
+    let said = "/dev/zero: it has more than 1 MiB, which is the most that is read of it";
+    folder.run(["record", "--view", "/dev/zero", "-o", "none.blg"]).refused(2, said);
+}
+
+#[test]
 fn options_in_windows_form() {
     let folder = folder();
     folder.relog([

@@ -98,6 +98,19 @@ fn frozen_pictures_stay() {
     tmux.hides("every 0.2 s");
 }
 
+#[test]
+fn keys_that_come_with_a_step_are_taken() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    for (number, keys) in [".q", "..q", ".\u{3}"].into_iter().enumerate() {
+        tmux.tacho(&format!(r"monitor '\Memory\Available Bytes' -si 60; echo ended-$?-{number}"));
+        tmux.shows("every 60 s");
+        tmux.text("f");
+        tmux.shows("FROZEN");
+        tmux.text(keys);
+        tmux.shows(&format!("ended-0-{number}"));
+    }
+}
+
 /// The words of the rows of the legend, without the mark of the selected one; how far apart they stand depends on all rows.
 fn rows(screen: &str) -> Vec<String> {
     let rows = screen.lines().skip_while(|line| !line.contains("Counter")).filter(|line| line.contains('✓'));
@@ -118,7 +131,7 @@ fn picture(screen: &str) -> (String, Vec<String>) {
 }
 
 /// How many samples are in the recording that the screen names.
-fn samples(screen: &str) -> u64 {
+pub(crate) fn samples(screen: &str) -> u64 {
     let line = screen.lines().next().unwrap_or_default();
     let number = line.split(".blg ").nth(1).and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -1,6 +1,7 @@
 //! Logs.
 
 use tachograph_counters::CounterType;
+use tachograph_logs::LogWriter as _;
 
 use crate::made::{Made, counter, one, raw};
 use crate::run::{Folder, row};
@@ -8,8 +9,12 @@ use crate::tmux::{Tmux, line_with};
 
 const SAMPLES: i64 = 600;
 
-/// Ten minutes of a rate and of a plain value, a sample a second from 10:00:00 on.
+/// Writes ten minutes of a rate and of a plain value, a sample a second from 10:00:00 on.
 pub(crate) fn write(tmux: &Tmux) {
+    made().write(&tmux.folder().join("web.blg"));
+}
+
+fn made() -> Made {
     let mut log = Made::new("WEB1")
         .value("Web", counter("Requests/sec", CounterType::COUNTER_COUNTER))
         .value("Web", counter("Queue Length", CounterType::RAWCOUNT));
@@ -18,7 +23,7 @@ pub(crate) fn write(tmux: &Tmux) {
         total += second * second % 97;
         log.at(second, vec![one(raw(total, second * 10_000_000)), one(raw(second % 7, 0))]);
     }
-    log.write(&tmux.folder().join("web.blg"));
+    log
 }
 
 /// The average in the value bar.
@@ -67,6 +72,36 @@ fn the_average_of_what_is_visible_is_that_of_stats() {
     tmux.tacho("monitor web.blg --view zoomed.toml");
     let again = tmux.shows("Duration 4:59");
     assert_eq!(average(&again), average(&shown));
+}
+
+#[test]
+fn a_log_that_is_still_recorded() {
+    let Some(tmux) = Tmux::start(120, 40) else { return };
+    let log = made();
+    let mut writer = log.writer(&tmux.folder().join("web.blg"));
+    let mut write = |minute: usize| {
+        let samples = &log.samples[minute * 60..(minute + 1) * 60];
+        samples.iter().for_each(|sample| writer.write(sample).expect("written"));
+        writer.flush().expect("written");
+    };
+    write(0);
+    tmux.tacho(r"monitor web.blg -c '\Web\*'");
+    tmux.shows("Duration 0:59");
+    write(1);
+    tmux.shows("Duration 1:59");
+    // A part of it, and again all of it, also what has come meanwhile and comes after that.
+    tmux.text("+");
+    tmux.shows("Duration 0:59");
+    write(2);
+    tmux.text("0");
+    tmux.shows("Duration 2:59");
+    write(3);
+    let screen = tmux.shows("Duration 3:59");
+    let folder = Folder::new();
+    let rows = folder.stats(&[&tmux.folder().join("web.blg").display().to_string()]);
+    let expected = row(&rows, r"\Web\Requests/sec")["average"].as_f64().expect("an average");
+    assert_eq!(average(&screen), format!("{expected:.3}"));
+    assert_eq!(line_with(&screen, "?:keys").chars().next(), Some('?'), "nothing is damaged: {screen}");
 }
 
 #[test]

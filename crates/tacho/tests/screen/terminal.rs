@@ -1,6 +1,8 @@
 //! What becomes of the terminal.
 
-use crate::tmux::Tmux;
+use crate::live::{has_line, samples};
+use crate::run::Folder;
+use crate::tmux::{Tmux, line_with};
 
 /// The settings of the terminal, and what tmux knows of it: cursor, alternate screen, mouse.
 pub(crate) fn state(tmux: &Tmux, name: &str) -> (String, String) {
@@ -94,4 +96,52 @@ fn errors_before_the_screen() {
         let screen = tmux.shows(&format!("ended-{status}-{number}"));
         assert!(screen.contains(said), "{arguments}: {screen}");
     }
+}
+
+/// A monitor that draws on another terminal than the one with its keys: that answers nothing that is asked of it.
+fn drawn_elsewhere(keys: &Tmux, screen: &Tmux) -> String {
+    let terminal = screen.fact("#{pane_tty}");
+    keys.enter("set -m");
+    keys.tacho(&format!(r"monitor '\Memory\Available Bytes' -si 0.1 > {terminal}; echo ended-$?"));
+    screen.until("a line", has_line);
+    terminal
+}
+
+#[test]
+fn a_terminal_that_answers_nothing() {
+    let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
+    let terminal = drawn_elsewhere(&keys, &screen);
+    let disturb = || {
+        // At the end of the last line, where nothing is drawn that changes.
+        std::fs::write(&terminal, "\u{1b}[24;70Hdisturbed").expect("written");
+        screen.shows("disturbed");
+    };
+    disturb();
+    keys.keys(&["C-l"]);
+    screen.hides("disturbed");
+    screen.until("a line", has_line);
+    keys.keys(&["C-z"]);
+    screen.hides("every 0.1 s");
+    keys.enter("fg; echo brought-back-$?");
+    screen.shows("every 0.1 s");
+    disturb();
+    keys.keys(&["C-l"]);
+    screen.hides("disturbed");
+    keys.text("q");
+    keys.shows("brought-back-0");
+}
+
+#[test]
+fn a_recording_is_whole_where_the_terminal_fails() {
+    let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
+    drawn_elsewhere(&keys, &screen);
+    keys.text("rlost.blg");
+    keys.keys(&["Enter"]);
+    screen.until("ten samples", |screen| samples(screen) >= 10);
+    drop(screen);
+    let ended = keys.shows("ended-1");
+    assert!(line_with(&ended, "samples recorded").starts_with("tacho: lost.blg: "), "{ended}");
+    assert!(line_with(&ended, "the terminal: ").starts_with("tacho: "), "{ended}");
+    let checked = Folder::new().run(["check", &keys.folder().join("lost.blg").display().to_string()]);
+    assert_eq!(checked.status, 0, "{checked:?}");
 }
