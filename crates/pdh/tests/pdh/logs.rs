@@ -241,6 +241,31 @@ fn logs_of_two_machines() {
         records += 1;
     }
     assert_eq!(records, 5);
+    // Moments are those of the first machine, for all that tells of them.
+    let other = Machine::named("LATE");
+    other.after(2, |_| {});
+    let late = other.log(&folder.path().join("LATE"), 8, &[path]);
+    let source = DataSource::of_logs(vec![folder.path().join("ONE"), late]).expect("logs");
+    let first = log_source(folder.path().join("ONE"));
+    let range = source.time_range().expect("a range");
+    assert_eq!(Ok(range), first.time_range());
+    let (mut query, _) = query_of(&source, &[r"\\LATE\System\Context Switches/sec"]);
+    let mut moments = Vec::new();
+    while let Ok(moment) = query.collect_with_time() {
+        moments.push(moment);
+    }
+    assert_eq!((moments.first(), moments.last(), moments.len()), (Some(&range.start), Some(&range.end), 5));
+    let record = |at| source.read_raw_log_record(at).expect("a record");
+    let last = record(range.end);
+    assert_eq!(record(range.end.saturating_add(10 * FREQUENCY)), last);
+    assert_ne!(record(range.end.saturating_add(-FREQUENCY)), last);
+    assert_eq!(
+        source.read_raw_log_record(range.start.saturating_add(-1)),
+        Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE)
+    );
+    // It has the values of all machines.
+    let alone = first.read_raw_log_record(range.end).expect("a record");
+    assert!(last.bytes.len() > alone.bytes.len());
     // A path without a machine is of the first that has it.
     let (query, ids) = query_of(&source, &[path]);
     assert_eq!(query.info(ids[0]).expect("there").full_path, r"\\ONE\System\Context Switches/sec");
