@@ -507,7 +507,7 @@ PDH_FUNCTION PdhGetDefaultPerfCounterHA(PDH_HLOG hDataSource, LPCSTR szMachineNa
 PDH_FUNCTION PdhBindInputDataSourceW(PDH_HLOG *phDataSource, LPCWSTR LogFileNameList);
 PDH_FUNCTION PdhBindInputDataSourceA(PDH_HLOG *phDataSource, LPCSTR LogFileNameList);
 
-/* Size in bytes. */
+/* Size in bytes. Of logs of several machines, the range is that of the first one's samples, which all records are at. */
 PDH_FUNCTION PdhGetDataSourceTimeRangeW(LPCWSTR szDataSource, LPDWORD pdwNumEntries, PPDH_TIME_INFO pInfo,
                                         LPDWORD pdwBufferSize);
 PDH_FUNCTION PdhGetDataSourceTimeRangeA(LPCSTR szDataSource, LPDWORD pdwNumEntries, PPDH_TIME_INFO pInfo,

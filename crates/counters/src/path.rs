@@ -8,8 +8,14 @@
 //!    follows directly is the instance; any other group belongs to the set's name.
 //! 3. So an instance may hold `\`, `:`, `,` and balanced parentheses.
 //! 4. All the rest is the counter. It may hold `\` only inside balanced parentheses.
-//! 5. What the instance's text says is kept as it is: whether `a/b#2` has a parent or an index is known only to who
+//! 5. Where parentheses do not balance, the path is read from both ends: the set ends at the first `(`, and the counter
+//!    begins after the last `)\` that stands outside the groups of the path's end. What is between them is the instance, so
+//!    that a process named `(abc` has a path: `\Process((abc)\ID Process`.
+//! 6. What the instance's text says is kept as it is: whether `a/b#2` has a parent or an index is known only to who
 //!    knows the set ([`InstanceName::split`]).
+//!
+//! So a path can name every instance whose name is without `\`, but for those where one `)` comes too early and all others
+//! balance: with `a)b(c` in it, a path reads as one of the set `Set(a)b`. A `?` in place of each parenthesis selects it.
 //!
 //! For shells a path may begin with `/` or `//`. Its machine ends at the next `/` or `\`. After that, `\` separates where
 //! one stands outside parentheses, and a `/` is text (`/PhysicalDisk(0 C:)\Disk Reads/sec`); where none does, `/` separates,
@@ -40,7 +46,7 @@ pub const MAX_NAME_LENGTH: usize = 1024;
 ///
 /// Names keep the case they were given in; comparing is done without case ([`CounterPath::eq_ignore_case`]). The fields
 /// may be set freely, so that what a log holds can always be shown: a path made of names that this grammar cannot
-/// express (unbalanced parentheses) is printed, but does not parse.
+/// express (a counter whose parentheses do not balance) is printed, but does not parse.
 ///
 /// ```
 /// use tachograph_counters::path::CounterPath;
@@ -87,8 +93,12 @@ impl CounterPath {
         let (machine, set_from) = read_machine(text, leading)?;
         let separator = if has_outer_backslash(&text[set_from..]) { b'\\' } else { leading };
         let reader = Reader { text, separator };
-        let (set_to, instance, counter_from) = reader.set_and_instance(set_from)?;
-        reader.check_counter(counter_from)?;
+        let (set_to, instance, counter_from) = reader.parts(set_from).or_else(|error| match error {
+            error @ PathError::Unbalanced { .. } => {
+                reader.parts_from_both_ends(set_from, leading).ok_or(error)
+            }
+            error => Err(error),
+        })?;
 
         let set = &text[set_from..set_to];
         let counter = &text[counter_from..];
@@ -199,6 +209,9 @@ fn has_outer_backslash(text: &str) -> bool {
     })
 }
 
+/// Where the set ends, the instance, and where the counter begins.
+type Parts<'a> = (usize, Option<&'a str>, usize);
+
 /// A path being read, after its machine. All offsets are bytes from its start; separators and parentheses are ASCII, so that each of them
 /// is a border between characters.
 struct Reader<'a> {
@@ -211,8 +224,48 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(offset) == Some(&self.separator)
     }
 
-    /// Where the set ends, the instance, and where the counter begins.
-    fn set_and_instance(&self, from: usize) -> Result<(usize, Option<&'a str>, usize), PathError> {
+    /// The parts of a path whose parentheses balance.
+    fn parts(&self, from: usize) -> Result<Parts<'a>, PathError> {
+        let parts = self.set_and_instance(from)?;
+        let (_, _, counter_from) = parts;
+        self.check_counter(counter_from)?;
+        Ok(parts)
+    }
+
+    /// The parts of a path whose instance has parentheses that do not balance.
+    ///
+    /// At most one `)\` leaves a counter: the text from an earlier one on has that `\` outside parentheses.
+    fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
+        let open = from + self.text[from..].find('(')?;
+        if self.text[from..open].contains([')', '\\']) {
+            return None;
+        }
+        // The separator that was found by parentheses that balance tells nothing here.
+        let counter_from = [b'\\', leading]
+            .into_iter()
+            .find_map(|separator| Reader { text: self.text, separator }.counter_from_the_end(open + 1))?;
+        Some((open, Some(&self.text[open + 1..counter_from - 2]), counter_from))
+    }
+
+    /// Where the counter begins: after the last `)` with a separator that stands outside the groups of the text's end, and
+    /// not before an offset.
+    fn counter_from_the_end(&self, from: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0_usize;
+        for at in (from + 1..bytes.len()).rev() {
+            match bytes[at] {
+                b')' => depth += 1,
+                b'(' => depth = depth.checked_sub(1)?,
+                _ if depth > 0 => {}
+                _ if self.is_separator(at) && bytes[at - 1] == b')' => return Some(at + 1),
+                b'\\' => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         while at < bytes.len() {

@@ -25,7 +25,7 @@ use tachograph_perflib::published::{Notice, Published};
 use tachograph_perflib::{Clock, ErrorCode, Provider, Registry};
 use tachograph_system::{Roots, mmv};
 
-use stamp::Stamps;
+use stamp::{Sign, Stamps};
 
 /// The name of this machine, without backslashes.
 pub fn name() -> String {
@@ -124,17 +124,18 @@ struct Sources {
 #[derive(Debug)]
 struct Watched {
     folders: Vec<PathBuf>,
+    sign: Sign,
     stamps: Option<Stamps>,
 }
 
 impl Watched {
-    fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders, stamps: None }
+    fn new(folders: Vec<PathBuf>, sign: Sign) -> Self {
+        Self { folders, sign, stamps: None }
     }
 
     /// Whether they may be other than at the last look.
     fn has_changed(&mut self) -> bool {
-        let now = Stamps::of(&self.folders);
+        let now = Stamps::of(&self.folders, self.sign);
         let has_changed = self.stamps.as_ref() != Some(&now) || now.is_fresh();
         self.stamps = Some(now);
         has_changed
@@ -160,8 +161,8 @@ impl Sources {
         Ok(Self {
             own,
             published,
-            manifests: Watched::new(Folders::of_environment().search),
-            mmv: Watched::new(mmv::default_folders()),
+            manifests: Watched::new(Folders::of_environment().search, Sign::Time),
+            mmv: Watched::new(mmv::default_folders(), Sign::Header),
             manifest_notices: Vec::new(),
             mmv_notices: Vec::new(),
         })

@@ -13,8 +13,12 @@ const BUSY_WAIT: Duration = Duration::from_millis(1);
 ///
 /// The first collection is one interval after the start; moments that were missed are not made up for. Dropping waits for
 /// the thread's end, and may be done while the query is locked. The thread ends by itself when the query is gone.
+///
+/// A forked child has no such thread: nothing is collected there, and dropping waits for nobody.
 #[doc(alias = "PdhCollectQueryDataEx")]
 pub struct Collector {
+    /// The process that the thread belongs to.
+    process: u32,
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
@@ -70,7 +74,7 @@ impl Collector {
         };
         let thread = std::thread::Builder::new().name("pdh-collect".to_owned()).spawn(run);
         let thread = thread.map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { process: std::process::id(), stop, thread: Some(thread) })
     }
 }
 
@@ -95,6 +99,11 @@ fn collect(query: &Weak<Mutex<Query>>, stop: &Stop) -> Option<PdhStatus> {
 
 impl Drop for Collector {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // There is nobody to be told, who may even have taken the lock along; and what the system knew of the thread is gone.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         *self.stop.is_stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take()

@@ -84,8 +84,8 @@ pub(crate) fn elements_of(path: CounterPath) -> PathElements {
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] without object or counter, or where the parts make no path (unbalanced parentheses, too
-/// long); [`PdhStatus::NOT_IMPLEMENTED`] for flags.
+/// [`PdhStatus::INVALID_ARGUMENT`] without object or counter, or where the parts make no path, or one of other parts
+/// ([`CounterPath`] tells which names can be meant); [`PdhStatus::NOT_IMPLEMENTED`] for flags.
 #[doc(alias = "PdhMakeCounterPathW")]
 #[doc(alias = "PdhMakeCounterPathA")]
 pub fn make_counter_path(elements: &PathElements, flags: u32) -> Result<String> {

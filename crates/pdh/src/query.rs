@@ -1,5 +1,6 @@
 //! Queries: counters that are collected together.
 
+mod blanks;
 mod counter;
 mod feed;
 mod places;

@@ -30,7 +30,8 @@ impl DataSource {
     /// The record of this local time, or the last one before it, as bytes of the log's format.
     ///
     /// What the log holds in several buffers, or in another encoding of text, comes as one whole: the record is read, and
-    /// written as a log of the same format has it. Of several logs, the format is that of the first.
+    /// written as a log of the same format has it. Of several logs, the format is that of the first; of several machines, a
+    /// record is what a collection gives: at the moments of the first one, with what the others have for them.
     ///
     /// # Errors
     ///
@@ -55,9 +56,16 @@ impl DataSource {
 /// The last sample that is not after a local time.
 fn last_until(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
     let status_of = |error: FlowError| logs.status_of(&error);
-    let mut source = logs.query().samples().map_err(status_of)?.source;
+    let query = logs.query();
+    // As collections and the time range have it; of one machine, without what only other records have.
+    let pipeline = if logs.scan()?.is_one_stretch {
+        query.samples()
+    } else {
+        query.table(|_| Ok(())).map(|(_, pipeline)| pipeline)
+    };
+    let mut source = pipeline.map_err(status_of)?.source;
     let (mut sample, mut last) = (Sample::default(), None);
-    // Logs of several machines come one after another, so a sample that is too late is not the end.
+    // Local times need not rise in a log that somebody else wrote.
     while source.next(&mut sample).map_err(status_of)? {
         let local = sample.at.local();
         if local <= at && last.as_ref().is_none_or(|last: &Sample| last.at.local() <= local) {

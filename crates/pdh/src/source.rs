@@ -115,7 +115,8 @@ impl DataSource {
         }
     }
 
-    /// From when to when the samples of the logs reach, and how many there are. Reads the logs once.
+    /// From when to when the samples of the logs reach, and how many there are: of logs of several machines, those of the
+    /// first, at whose moments collections are. Reads the logs once.
     ///
     /// # Errors
     ///

@@ -34,6 +34,7 @@ mod model;
 mod read;
 mod register;
 mod registered;
+mod reserved;
 mod rules;
 mod text;
 mod types;

@@ -56,11 +56,13 @@ pub(super) fn make_path<C: Character + Plain>(
 ) -> Result<()> {
     let elements = elements.get()?;
     capacity(buffer, size)?;
+    // Programs fill the members that they have nothing for with empty texts too.
+    let name = |text: Text<C>| text.optional().map(|name| name.filter(|name| !name.is_empty()));
     let elements = PathElements {
         machine: elements.machine.optional()?,
         object: elements.object.get()?,
-        instance: elements.instance.optional()?,
-        parent: elements.parent.optional()?,
+        instance: name(elements.instance)?,
+        parent: name(elements.parent)?,
         index: if elements.index == NO_INDEX { 0 } else { elements.index },
         counter: elements.counter.get()?,
     };

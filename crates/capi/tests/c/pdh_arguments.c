@@ -77,7 +77,7 @@ static void null_where_something_is_read_or_written(void)
     RETURNS(PdhMakeCounterPathW(NULL, NULL, &size2, 0), PDH_INVALID_ARGUMENT);
     RETURNS(PdhMakeCounterPathA(NULL, NULL, &size2, 0), PDH_INVALID_ARGUMENT);
     {
-        char instance[] = "I", object[] = "O", name[] = "C", buffer[40];
+        char instance[] = "I", object[] = "O", name[] = "C", empty[] = "", odd[] = "(abc", buffer[40];
         PDH_COUNTER_PATH_ELEMENTS_A elements;
         memset(&elements, 0, sizeof elements);
         size2 = sizeof buffer;
@@ -95,6 +95,22 @@ static void null_where_something_is_read_or_written(void)
         size2 = sizeof buffer;
         SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
         HOLDS(strcmp(buffer, "\\O(I)\\C") == 0 && size2 == 8);
+        /* An empty name is none. */
+        elements.dwInstanceIndex = 1;
+        elements.szParentInstance = empty;
+        size2 = sizeof buffer;
+        SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
+        HOLDS(strcmp(buffer, "\\O(I#1)\\C") == 0);
+        elements.szParentInstance = object;
+        elements.szInstanceName = empty;
+        size2 = sizeof buffer;
+        SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
+        HOLDS(strcmp(buffer, "\\O\\C") == 0);
+        /* Parentheses that do not balance. */
+        elements.szInstanceName = odd;
+        size2 = sizeof buffer;
+        SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
+        HOLDS(strcmp(buffer, "\\O(O/(abc#1)\\C") == 0);
         size2 = 0;
     }
     RETURNS(PdhParseInstanceNameW(NULL, NULL, &size2, NULL, &size2, &count), PDH_INVALID_ARGUMENT);

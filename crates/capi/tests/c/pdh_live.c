@@ -6,6 +6,8 @@
 #include "pdh_checks.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define TEXT_OF(text) TACHO_W(text)
 
@@ -95,6 +97,41 @@ static void by_events(void)
     }
 }
 
+/* A child that was forked has no thread that collects: it closes what it inherited, and opens queries of its own. */
+static void forked(void)
+{
+    PDH_HQUERY query, own;
+    PDH_HCOUNTER memory;
+    PDH_FMT_COUNTERVALUE value;
+    HANDLE event = CreateEvent(NULL, FALSE, FALSE, NULL);
+    int status;
+    pid_t child;
+    SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
+    SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &memory));
+    /* The thread waits for so long that it holds nothing at the fork. */
+    SUCCEEDS(PdhCollectQueryDataEx(query, 1000000, event));
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(60);
+        SUCCEEDS(PdhCloseQuery(query));
+        RETURNS(PdhCloseQuery(query), PDH_INVALID_HANDLE);
+        SUCCEEDS(PdhOpenQueryA(NULL, 0, &own));
+        SUCCEEDS(PdhAddCounterA(own, "\\Memory\\Available Bytes", 0, &memory));
+        SUCCEEDS(PdhCollectQueryDataEx(own, 1, event));
+        HOLDS(WaitForSingleObject(event, 20000) == WAIT_OBJECT_0);
+        SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, NULL, &value));
+        SUCCEEDS(PdhCloseQuery(own));
+        fflush(stdout);
+        _exit(failed);
+    }
+    HOLDS(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    /* The parent's goes on. */
+    SUCCEEDS(PdhCollectQueryData(query));
+    SUCCEEDS(PdhCloseQuery(query));
+    HOLDS(CloseHandle(event));
+}
+
 static PDH_HQUERY shared;
 
 static void *collect(void *unused)
@@ -137,6 +174,7 @@ int main(void)
 {
     twice();
     by_events();
+    forked();
     by_threads();
     return failed;
 }

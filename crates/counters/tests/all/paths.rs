@@ -88,6 +88,19 @@ const ACCEPTED: &[Row] = &[
     (r"\O/X\C", None, "O/X", None, "C"),
     (r"\O()\C", None, "O", Some(""), "C"),
     (r"\O(a)b(c)\C", None, "O(a)b", Some("c"), "C"),
+    // Instances whose parentheses do not balance.
+    (r"\Process((abc)\ID Process", None, "Process", Some("(abc"), "ID Process"),
+    (r"\Process(abc))\ID Process", None, "Process", Some("abc)"), "ID Process"),
+    (r"\\CM\O(()\CT", Some("CM"), "O", Some("("), "CT"),
+    (r"\O())\CT", None, "O", Some(")"), "CT"),
+    (r"\O(())#2)\CT", None, "O", Some("())#2"), "CT"),
+    (r"\Thread((abc/7#1)\CT", None, "Thread", Some("(abc/7#1"), "CT"),
+    (r"\O((sd-pam)\CT(i)x", None, "O", Some("(sd-pam"), "CT(i)x"),
+    (r"\O((I)\CT((d:)\f)", None, "O", Some("(I"), r"CT((d:)\f)"),
+    (r"\O(d:\(f)\CT", None, "O", Some(r"d:\(f"), "CT"),
+    (r"\O(a)\b)\CT", None, "O", Some(r"a)\b"), "CT"),
+    (r"\O(a)b)\CT", None, "O", Some("a)b"), "CT"),
+    (r"\O(*(*)\*", None, "O", Some("*(*"), "*"),
 ];
 
 const REJECTED: &[&str] = &[
@@ -102,6 +115,12 @@ const REJECTED: &[&str] = &[
     r"\CM\O\C",
     r"\\C\O(I)\C)",
     r"\\C\O\C)",
+    // Names of sets and counters have balanced parentheses.
+    r"\O)x(I))\C",
+    r"\O(x(I)\C(",
+    r"\O(I))\C)",
+    r"\O(I))\C\D",
+    r"\O\X((I)\C",
     "",
     r"\",
     r"\\",
@@ -169,6 +188,9 @@ fn a_slash_may_lead_and_then_separates_where_no_backslash_does() {
         (r"//WEB1/Memory\Pages/sec", r"\\WEB1\Memory\Pages/sec"),
         (r"//WEB1\Memory/Pages/sec", r"\\WEB1\Memory\Pages/sec"),
         (r"//WEB1/O(d:\f)/Pages/sec", r"\\WEB1\O(d:\f)\Pages/sec"),
+        ("/Process((abc)/ID Process", r"\Process((abc)\ID Process"),
+        (r"/Process((abc)\IO Read Bytes/sec", r"\Process((abc)\IO Read Bytes/sec"),
+        (r"//WEB1/O(d:\f))/C(d:\f) x/sec", r"\\WEB1\O(d:\f))\C(d:\f) x/sec"),
     ] {
         let path = CounterPath::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(path.to_string(), printed);
@@ -436,6 +458,32 @@ proptest! {
     ) {
         let path = CounterPath { machine, set, instance: instance.map(InstanceName::from), counter };
         prop_assert_eq!(CounterPath::parse(&path.to_string()), Ok(path));
+    }
+
+    #[test]
+    fn every_name_of_an_instance_can_be_meant(instance in r"[ab()/# ]{0,12}|[^\\]{0,12}") {
+        let path = CounterPath {
+            machine: None,
+            set: "Process".to_owned(),
+            instance: Some(InstanceName::from(instance.as_str())),
+            counter: "Bytes (in)".to_owned(),
+        };
+        let read = CounterPath::parse(&path.to_string());
+        let mut depth = 0_isize;
+        let mut lowest = 0;
+        for letter in instance.chars() {
+            depth += match letter { '(' => 1, ')' => -1, _ => 0 };
+            lowest = lowest.min(depth);
+        }
+        if (depth, lowest) == (0, -1) {
+            // The path of another set: `?` selects the instance.
+            prop_assert_ne!(read.map(|read| read.set), Ok(path.set));
+            let masked = instance.replace(['(', ')'], "?");
+            let pattern = PathPattern::parse(&format!(r"\Process({masked})\Bytes (in)")).unwrap();
+            prop_assert!(pattern.matches("M", "Process", Some(&instance), "Bytes (in)"));
+        } else {
+            prop_assert_eq!(read, Ok(path));
+        }
     }
 
     #[test]

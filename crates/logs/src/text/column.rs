@@ -95,6 +95,8 @@ mod tests {
             (r"\\A\Process(x#01)\X", None, "x#01", 0),
             (r"\\A\Process(a/b#1)\X", None, "a/b", 1),
             (r"\\A\Thread(a#1/7#2)\X", Some("a#1"), "7", 2),
+            (r"\\A\Process((abc#2)\X", None, "(abc", 2),
+            (r"\\A\Thread((a/q)#1)\X", Some("(a"), "q)", 1),
             (r"\\A\Thread(/7)\X", Some(""), "7", 0),
         ] {
             let (parts, error) = ColumnMaker::default().make(cell);

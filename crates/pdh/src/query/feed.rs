@@ -11,6 +11,7 @@ use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::{FlowError, Select, Selection, Source, Union, WindowBounds};
 use tachograph_perflib::Registry;
 
+use super::blanks::BlankCells;
 use super::counter::QueryCounter;
 use crate::source::{Logs, Origin};
 use crate::{DataSource, PdhStatus, Result};
@@ -38,6 +39,7 @@ pub(super) struct LogFeed {
     source: Option<Box<dyn Source>>,
     is_over: bool,
     chooser: Option<Chooser>,
+    blanks: BlankCells,
 }
 
 /// Takes what a log that is written is to have out of whole samples.
@@ -75,6 +77,7 @@ impl Feed {
                 source: None,
                 is_over: false,
                 chooser: None,
+                blanks: BlankCells::default(),
             })),
         }
     }
@@ -162,7 +165,10 @@ impl LogFeed {
             match source.next(sample) {
                 // What lies before the window is no record of it.
                 Ok(true) if sample.is_baseline => {}
-                Ok(true) => return Ok(()),
+                Ok(true) => {
+                    self.blanks.fill(sample);
+                    return Ok(());
+                }
                 Ok(false) => {
                     self.is_over = true;
                     return Err(PdhStatus::NO_MORE_DATA);

@@ -92,7 +92,6 @@ fn instances_in_logs() {
         let mut counts = Vec::new();
         let mut absent = Vec::new();
         while query.collect() == Ok(()) {
-            // The first row of a text has no instance at all.
             let values = query.raw_array(ids[0]).unwrap_or_default();
             counts.push(values.iter().filter(|item| !item.value.status.is_error()).count());
             absent.push(query.raw_value(ids[1]).expect("a raw value").status.is_error());
@@ -114,6 +113,53 @@ fn instances_in_logs() {
         let other = query.add_counter(r"\\other\Process(init)\Ticks/sec", 0);
         assert_eq!(other, Err(PdhStatus::NO_MACHINE), "{name}");
     }
+}
+
+/// A column of a text is of one instance: a blank cell is an instance without a value.
+#[test]
+fn blank_cells() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("blank.csv");
+    let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\A\\P(a)\\X\",\"\\\\A\\P((b)\\X\",\"\\\\A\\M\\Y\"\r\n\
+                \"01/02/2026 03:04:05.000\",\"1\",\" \",\" \"\r\n\
+                \"01/02/2026 03:04:06.000\",\" \",\" \",\"4\"\r\n\
+                \"01/02/2026 03:04:07.000\",\"5\",\"6\",\" \"\r\n";
+    std::fs::write(&path, text).expect("written");
+    let source = log_source(path);
+    let (mut query, ids) = query_of(&source, &[r"\P(*)\X", r"\P((b)\X", r"\M\Y"]);
+    let [all, one, plain] = ids[..] else { panic!("three") };
+    let double = |value: f64| Ok(Value::Double(value));
+    let blank = Err(PdhStatus::CSTATUS_INVALID_DATA);
+    let taken = |value: FormattedValue| {
+        if value.status.is_error() { Err(value.status) } else { Ok(value.value) }
+    };
+    let single = |query: &Query, id| match query.formatted_value(id, Format::DOUBLE) {
+        Ok(value) => taken(value),
+        Err(none) => {
+            assert_eq!(none.status, PdhStatus::INVALID_DATA);
+            Err(none.value_status)
+        }
+    };
+    let array = |query: &Query| {
+        let items = query.formatted_array(all, Format::DOUBLE)?;
+        Ok(items.into_iter().map(|item| (item.name, taken(item.value))).collect::<Vec<_>>())
+    };
+    let named = |a, b| Ok(vec![("a".to_owned(), a), ("(b".to_owned(), b)]);
+
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(array(&query), named(double(1.0), blank));
+    assert_eq!((single(&query, one), single(&query, plain)), (blank, blank));
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(array(&query), Err(PdhStatus::INVALID_DATA));
+    let raw = query.raw_array(all).expect("two");
+    assert_eq!(
+        raw.iter().map(|item| item.value.status).collect::<Vec<_>>(),
+        [PdhStatus::CSTATUS_INVALID_DATA; 2]
+    );
+    assert_eq!((single(&query, one), single(&query, plain)), (blank, double(4.0)));
+    assert_eq!(query.collect(), Ok(()));
+    assert_eq!(array(&query), named(double(5.0), double(6.0)));
+    assert_eq!((single(&query, one), single(&query, plain)), (double(6.0), blank));
 }
 
 #[test]
@@ -195,6 +241,31 @@ fn logs_of_two_machines() {
         records += 1;
     }
     assert_eq!(records, 5);
+    // Moments are those of the first machine, for all that tells of them.
+    let other = Machine::named("LATE");
+    other.after(2, |_| {});
+    let late = other.log(&folder.path().join("LATE"), 8, &[path]);
+    let source = DataSource::of_logs(vec![folder.path().join("ONE"), late]).expect("logs");
+    let first = log_source(folder.path().join("ONE"));
+    let range = source.time_range().expect("a range");
+    assert_eq!(Ok(range), first.time_range());
+    let (mut query, _) = query_of(&source, &[r"\\LATE\System\Context Switches/sec"]);
+    let mut moments = Vec::new();
+    while let Ok(moment) = query.collect_with_time() {
+        moments.push(moment);
+    }
+    assert_eq!((moments.first(), moments.last(), moments.len()), (Some(&range.start), Some(&range.end), 5));
+    let record = |at| source.read_raw_log_record(at).expect("a record");
+    let last = record(range.end);
+    assert_eq!(record(range.end.saturating_add(10 * FREQUENCY)), last);
+    assert_ne!(record(range.end.saturating_add(-FREQUENCY)), last);
+    assert_eq!(
+        source.read_raw_log_record(range.start.saturating_add(-1)),
+        Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE)
+    );
+    // It has the values of all machines.
+    let alone = first.read_raw_log_record(range.end).expect("a record");
+    assert!(last.bytes.len() > alone.bytes.len());
     // A path without a machine is of the first that has it.
     let (query, ids) = query_of(&source, &[path]);
     assert_eq!(query.info(ids[0]).expect("there").full_path, r"\\ONE\System\Context Switches/sec");

@@ -59,11 +59,14 @@ fn making() {
     // Without an instance, parent and index are ignored.
     let without = PathElements { instance: None, ..whole.clone() };
     assert_eq!(make_counter_path(&without, 0), Ok(r"\\web1\O\C".to_owned()));
+    let odd = PathElements { instance: Some("(i".to_owned()), ..whole.clone() };
+    assert_eq!(make_counter_path(&odd, 0), Ok(r"\\web1\O(p/(i#1)\C".to_owned()));
     for missing in [
         PathElements { object: String::new(), ..whole.clone() },
         PathElements { counter: String::new(), ..whole.clone() },
         // It would be read as something else.
         PathElements { object: "O(".to_owned(), ..whole.clone() },
+        PathElements { instance: Some("a)b(c".to_owned()), ..whole.clone() },
         PathElements { counter: r"a\b".to_owned(), ..whole.clone() },
         PathElements { object: "x".repeat(1025), ..whole.clone() },
     ] {
@@ -176,6 +179,26 @@ fn expanding() {
     assert_eq!(expand(all, 0).map(|paths| paths.len()), Ok(4));
     machine.after(1, |values| values.failure = Some(ErrorCode::TIMEOUT));
     assert_eq!(expand(all, 0), Err(PdhStatus::QUERY_PERF_DATA_TIMEOUT));
+}
+
+/// What a path is expanded to can be added, parsed and made again, whatever a process is called.
+#[test]
+fn expanded_paths_are_paths() {
+    let machine = Machine::new();
+    let names = ["(abc", "q)", "a)b", "((", "(sd-pam)"];
+    machine.after(1, |values| {
+        values.processes = names.iter().zip(1..).map(|(name, id)| (name.to_string(), id, 0)).collect();
+    });
+    let expanded = machine.source.expand_wild_card_path(r"\Process(*)\ID Process", 0).expect("paths");
+    assert_eq!(expanded.len(), names.len());
+    for (path, name) in expanded.iter().zip(names) {
+        let parts = parse_counter_path(path, 0).expect(path);
+        assert_eq!((parts.object.as_str(), parts.instance.as_deref()), ("Process", Some(name)));
+        assert_eq!(make_counter_path(&parts, 0).as_ref(), Ok(path));
+        let (mut query, ids) = machine.query(&[path]);
+        assert_eq!(query.collect(), Ok(()));
+        assert!(!query.raw_value(ids[0]).expect("a value").status.is_error(), "{path}");
+    }
 }
 
 /// Against a log, paths are those of the log, with its machine.

@@ -11,6 +11,7 @@ use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
 use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft};
 use super::element::Reader;
 use super::model::ProviderType;
+use super::reserved;
 use super::types::{ROLES, needed, takes_base, word_of};
 use super::violation::{Located, Position, shown};
 use crate::block::MAX_COUNTERS;
@@ -92,11 +93,27 @@ impl<K: Eq + Hash> Unique<K> {
     }
 }
 
+/// What a symbol names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Provider,
+    Set,
+    Counter,
+}
+
 /// Symbols become names of one C file: the provider's handle, GUIDs, ids.
 fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
     let mut names: HashMap<String, Position> = HashMap::new();
-    let mut take = |symbol: &Arc<str>, at: Position, label: &str, has_guid: bool| {
-        let guid = has_guid.then(|| format!("{symbol}Guid"));
+    let mut take = |symbol: &Arc<str>, at: Position, label: &str, named: Named| {
+        let guid = (named != Named::Counter).then(|| format!("{symbol}Guid"));
+        // A set's symbol alone is no name.
+        let own = (named != Named::Set).then_some(&**symbol);
+        let owner = own.into_iter().chain(guid.as_deref()).find_map(|name| owner_of(name, named));
+        if let Some(owner) = owner {
+            let expected = format!("another symbol: {owner}");
+            reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
+            return;
+        }
         for name in [Some(symbol.to_string()), guid].into_iter().flatten() {
             let first = *names.entry(name.clone()).or_insert(at);
             if first != at {
@@ -107,18 +124,29 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
         }
     };
     if let Some(Located { value: Some(symbol), at }) = &provider.symbol {
-        take(symbol, *at, "provider", true);
+        take(symbol, *at, "provider", Named::Provider);
     }
     for set in &provider.counter_sets {
         if let Some(symbol) = &set.symbol {
-            take(&symbol.value, symbol.at, &set.label, true);
+            take(&symbol.value, symbol.at, &set.label, Named::Set);
         }
         for counter in &set.counters {
             if let Some(Located { value: Some(symbol), at }) = &counter.symbol {
-                take(symbol, *at, &counter.label, false);
+                take(symbol, *at, &counter.label, Named::Counter);
             }
         }
     }
+}
+
+/// Whose a name is already in a header that is made without a prefix.
+fn owner_of(name: &str, named: Named) -> Option<&'static str> {
+    if reserved::FUNCTIONS.contains(&name) {
+        return Some("a function of the generated header has it");
+    }
+    if named == Named::Provider && reserved::LOCALS.contains(&name) {
+        return Some("the functions of the generated header have it within");
+    }
+    reserved::owner_of(name)
 }
 
 /// A string id stands for one text.

@@ -122,6 +122,67 @@ fn what_cannot_be_generated() {
     assert_eq!(error, "the provider runs in the kernel: code can be made for user mode alone");
     let error = provider_header(&shop(), "my-").expect_err("no identifier").to_string();
     assert_eq!(error, "the prefix 'my-' cannot begin a C identifier");
+    // Names that a prefix makes are looked at with it.
+    for (symbol, of, prefix, name) in [
+        ("MyCounterCleanup", "ShopRequests", "My", "MyCounterCleanup"),
+        ("MyShopProvider", "ShopRequests", "My", "MyShopProvider"),
+        ("MyCartsGuid", "ShopRequests", "My", "MyCartsGuid"),
+        ("IDER", "ShopProvider", "PERF_PROV", ""),
+        ("vider", "ShopProvider", "pro", "provider"),
+        ("StartProvider", "ShopProvider", "Perf", "PerfStartProvider"),
+        ("CounterInitialize_", "ShopProvider", "_T", "_TCounterInitialize"),
+    ] {
+        let text = SHOP.replace(&format!("symbol=\"{of}\""), &format!("symbol=\"{symbol}\""));
+        let made = provider_header(&good(&text), prefix).err().map(|error| error.to_string());
+        let expected =
+            format!("the prefix '{prefix}' makes the name {name}, which is taken: choose another prefix");
+        assert_eq!(made, (!name.is_empty()).then_some(expected));
+        assert!(provider_header(&good(&text), "Free").is_ok());
+    }
+}
+
+/// What the compiler finds in the headers that a generated one includes is no symbol.
+#[test]
+fn names_of_the_headers_are_refused() {
+    let refused = |symbol: &str| {
+        let text = SHOP.replace("symbol=\"ShopRequests\"", &format!("symbol=\"{symbol}\""));
+        crate::check(&text).manifest.is_none()
+    };
+    let preprocessed = |options: &[&str]| {
+        let temporary = TempDir::new().expect("a temporary folder");
+        let file = temporary.path().join("x.c");
+        std::fs::write(&file, "#include <perflib.h>\n#include <winperf.h>\n").expect("writable");
+        let mut command = Command::new("gcc");
+        command.args(["-std=c17", "-E"]).args(options).arg("-I").arg(folder("../capi/include")).arg(&file);
+        let output = command.output().expect("a compiler");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let is_letter = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
+    let macros = preprocessed(&["-dM"]);
+    let macros = macros
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define ")?.split(|letter| !is_letter(letter)).next());
+    // A type's name ends its definition, a function's begins its parameters.
+    let text = preprocessed(&["-P"]);
+    // Neither members nor parameters.
+    let is_type = |part: &&str| {
+        !part.contains('{')
+            && !part.ends_with(')')
+            && (part.contains("typedef") || part.trim_start_matches('\n').starts_with('}'))
+    };
+    let types = text.split(';').filter(is_type);
+    let types =
+        types.filter_map(|part| part.rsplit(|letter| !is_letter(letter)).find(|word| !word.is_empty()));
+    let functions = text.split('(').filter_map(|part| part.rsplit(|letter| !is_letter(letter)).next());
+    let functions = functions.filter(|name| name.starts_with("Perf") || name.starts_with("Tacho"));
+    let names: std::collections::BTreeSet<_> = macros.chain(types).chain(functions).collect();
+    let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    assert!(
+        ["NULL", "PERF_COUNTER_COUNTER", "GUID", "PerfStartProvider"].iter().all(|name| names.contains(name))
+    );
+    let missing: Vec<_> = names.into_iter().filter(|name| !refused(name)).collect();
+    assert_eq!(missing, [""; 0], "names that reserved.txt lacks");
 }
 
 /// Compiles a file that includes headers; warnings are errors.

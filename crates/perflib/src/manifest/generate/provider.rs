@@ -1,10 +1,12 @@
 //! The C header for providers: ids, GUIDs, the description of each set, a function that starts and one that stops.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use tachograph_counters::Size;
 
 use super::super::model::{Callback, Counter, CounterSet, Manifest, ProviderType};
+use super::super::reserved::{FUNCTIONS, LOCALS, owner_of};
 use super::super::values;
 use super::GenerateError;
 use super::c_text::{comment, guard, guid};
@@ -26,7 +28,7 @@ const ALREADY_EXISTS: u32 = 183;
 ///
 /// # Errors
 ///
-/// The provider runs in the kernel, or the prefix is no beginning of a C identifier.
+/// The provider runs in the kernel, the prefix is no beginning of a C identifier, or a name that it begins is taken.
 pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, GenerateError> {
     if values::symbol(&format!("{prefix}x")).is_err() {
         return Err(GenerateError::new(format!("the prefix '{prefix}' cannot begin a C identifier")));
@@ -40,8 +42,9 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     };
     let sets = &provider.counter_sets;
     let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
-    let mut out = head(&file);
     let handle = format!("{prefix}{}", symbol.value);
+    check_names(manifest, prefix, &handle)?;
+    let mut out = head(&file);
     let _ = write!(
         out,
         "/* Provider {} */\nstatic const GUID {handle}Guid = {};\n",
@@ -72,6 +75,27 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     Ok(out)
 }
 
+/// Names that a prefix makes may be those of the counters, which have none, or anybody else's.
+fn check_names(manifest: &Manifest, prefix: &str, handle: &str) -> Result<(), GenerateError> {
+    let sets = &manifest.provider.counter_sets;
+    let [initialize, cleanup] = FUNCTIONS.map(|function| format!("{prefix}{function}"));
+    let guids = sets.iter().map(|set| format!("{prefix}{}Guid", set.symbol));
+    let made: Vec<_> =
+        [initialize, cleanup, handle.to_owned(), format!("{handle}Guid")].into_iter().chain(guids).collect();
+    let counters = sets.iter().flat_map(|set| &set.counters).filter_map(|counter| counter.symbol.as_deref());
+    let counters: HashSet<_> = counters.collect();
+    let mut seen = HashSet::new();
+    for name in &made {
+        let is_local = name == handle && LOCALS.contains(&handle);
+        if counters.contains(name.as_str()) || !seen.insert(name) || is_local || owner_of(name).is_some() {
+            return Err(GenerateError::new(format!(
+                "the prefix '{prefix}' makes the name {name}, which is taken: choose another prefix"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn head(file: &str) -> String {
     let guard = guard(&format!("{file}_provider"));
     format!(
@@ -100,7 +124,7 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
          static inline ULONG {prefix}CounterInitialize({parameters})\n{{\n"
     );
     let mut names = Names::default();
-    for taken in [handle, "provider", "context", "status", "callback", "allocate", "release"] {
+    for taken in [handle].into_iter().chain(LOCALS) {
         names.take(taken);
     }
     let locals: Vec<_> =

@@ -1,0 +1,31 @@
+//! Names that a generated C header cannot give to what is a manifest's.
+
+/// What perflib.h and winperf.h define, with what they include: macros, types, functions, constants. Held by a test.
+const NAMES_OF_HEADERS: &str = include_str!("reserved.txt");
+
+/// Macros that gcc has of its own, and those of C's library that programs include beside the header.
+const NAMES_OF_C: &str = "BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC EOF EXIT_FAILURE EXIT_SUCCESS FILENAME_MAX \
+    FOPEN_MAX INT_MAX INT_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN MB_CUR_MAX RAND_MAX SCHAR_MAX SCHAR_MIN SEEK_CUR \
+    SEEK_END SEEK_SET SHRT_MAX SHRT_MIN SIG_DFL SIG_ERR SIG_IGN TMP_MAX UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX \
+    WEOF assert complex errno linux setjmp stderr stdin stdout unix va_arg va_copy va_end va_list va_start";
+
+/// Names inside the functions of a provider's header: a handle of such a name would not be seen there.
+pub(super) const LOCALS: [&str; 6] = ["provider", "context", "status", "callback", "allocate", "release"];
+
+/// The functions of a provider's header, without a prefix.
+pub(super) const FUNCTIONS: [&str; 2] = ["CounterInitialize", "CounterCleanup"];
+
+/// Whose a name is in C; `None` where a manifest may have it.
+pub(super) fn owner_of(name: &str) -> Option<&'static str> {
+    let is_of_compilers = name.strip_prefix('_').is_some_and(|rest| {
+        rest.starts_with('_') || rest.starts_with(|letter: char| letter.is_ascii_uppercase())
+    });
+    if is_of_compilers {
+        return Some("C compilers keep names that begin with two underscores, or one and a capital");
+    }
+    let is_of_headers = NAMES_OF_HEADERS.lines().any(|known| known == name);
+    if is_of_headers {
+        return Some("perflib.h, or what it includes, has it");
+    }
+    NAMES_OF_C.split_ascii_whitespace().any(|known| known == name).then_some("C has it")
+}
