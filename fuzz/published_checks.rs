@@ -30,15 +30,17 @@ fn folder() -> PathBuf {
     })
 }
 
-/// Reads bytes as a published file whose writer lives, and again after some of them have changed.
-pub fn published(data: &[u8]) {
+/// Reads bytes as a published file whose writer lives, and again after some of them have changed. Gives how many rows there were
+/// at first.
+pub fn published(data: &[u8]) -> usize {
     let folder = folder();
     let path = folder.join("fuzzed.tacho");
     let _ = std::fs::remove_file(&path);
     std::fs::write(&path, data).expect("a file");
-    // Whoever holds the lock is the writer.
+    // Whoever holds a lock to write is the writer. This one is the process' and not the open file's, and goes when the process
+    // closes any of its files of that name: until then it is in the way of others as well.
     let writer: File = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
-    writer.try_lock().expect("the lock");
+    rustix::fs::fcntl_lock(&writer, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
     let sets = Published::in_folders(vec![folder]);
     let mut registry = Registry::new("HERE", Clock::of_this_machine());
     sets.add_to(&mut registry, None);
@@ -52,6 +54,7 @@ pub fn published(data: &[u8]) {
         query.add_path(&PathPattern::parse(pattern).expect("a path"));
     }
     collect(&mut query);
+    let seen = query.sets().iter().map(|set| set.rows().instances().len()).sum();
     // Another half of the bytes, as from a writer that goes mad.
     let half = data.len() / 2;
     let _ = writer.write_all_at(&data[half..], (half / 2) as u64);
@@ -63,6 +66,7 @@ pub fn published(data: &[u8]) {
     drop(writer);
     collect(&mut query);
     assert!(query.sets().iter().all(|set| set.rows().instances().is_empty()), "its writer is gone");
+    seen
 }
 
 fn collect(query: &mut Query) {

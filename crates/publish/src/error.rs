@@ -58,6 +58,7 @@ impl PublishError {
     /// | 183 | `ERROR_ALREADY_EXISTS` | the set or the instance is there already |
     /// | 1168 | `ERROR_NOT_FOUND` | the set, the instance or the counter is not there |
     /// | 1319 | `ERROR_NO_SUCH_GROUP` | there is no such group |
+    /// | 1450 | `ERROR_NO_SYSTEM_RESOURCES` | the process, or the machine, has as many open files as it may |
     pub fn code(&self) -> u32 {
         match self {
             Self::Write(error) => write_code(error),
@@ -109,7 +110,15 @@ fn write_code(error: &WriteError) -> u32 {
     }
 }
 
+/// Whether the process, or the machine, has as many files open as it may: the standard library has no kind for it.
+fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
 fn io_code(error: &io::Error) -> u32 {
+    if is_out_of_files(error) {
+        return 1450;
+    }
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => 5,
         ErrorKind::NotFound | ErrorKind::NotADirectory => 3,
@@ -121,6 +130,9 @@ fn io_code(error: &io::Error) -> u32 {
 
 /// What can be done about an error of the operating system.
 fn way_out(error: &io::Error) -> Option<&'static str> {
+    if is_out_of_files(error) {
+        return Some("raise the limit of open files (ulimit -n), or close some");
+    }
     Some(match error.kind() {
         ErrorKind::PermissionDenied => {
             "give the application's user write access to the folder (a member of the group tacho may write to \

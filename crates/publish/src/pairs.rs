@@ -175,7 +175,9 @@ impl Average {
         self.pair.add_many(amount, 1);
     }
 
-    /// Adds `count` things, which have this amount together.
+    /// Adds `count` things, which have this amount together. Readers see all of them at once up to 2^18 things with an amount
+    /// below 2^34; of more, up to 2^26 things below 2^42, perhaps some before the others, each with its share of the amount; beyond
+    /// that perhaps an amount without its things for a moment.
     #[inline]
     pub fn add_many(&self, amount: u64, count: u64) {
         self.pair.add_many(amount, count);
@@ -206,7 +208,7 @@ impl Fraction {
         self.pair.add_many(u64::from(is_hit), 1);
     }
 
-    /// Adds `tries`, of which `hits` were hits.
+    /// Adds `tries`, of which `hits` were hits. Readers see them at once or in parts, as those of [`Average::add_many`].
     #[inline]
     pub fn add_many(&self, hits: u64, tries: u64) {
         self.pair.add_many(hits, tries);

@@ -1,11 +1,13 @@
 //! The folders in which published sets are.
 
-use std::fs::{File, OpenOptions};
+use std::collections::HashSet;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::layout::{MAGIC, VERSION};
 use crate::map::{effective_user, is_locked_to_write};
 use crate::problem::WriteError;
 
@@ -17,14 +19,36 @@ const OF_THE_MACHINE: &str = "/run/tachograph";
 
 /// How names of published files end, of their sockets, and of files that are not ready.
 pub(crate) const FILE: &str = ".tacho";
-pub(crate) const SOCKET: &str = ".sock";
-pub(crate) const UNREADY: &str = ".new";
+const SOCKET: &str = ".sock";
+const UNREADY: &str = ".new";
 /// Of folders in which sockets are made before they have their mode.
-pub(crate) const UNREADY_SOCKET: &str = ".sock-new";
+const UNREADY_SOCKET: &str = ".sock-new";
 
-/// How long a file may be without a lock, or a socket without a file, before it counts as left behind: between making
+/// How long an empty file may be without a lock, or a socket without a file, before it counts as left behind: between making
 /// and locking it there is a moment.
 const GRACE: Duration = Duration::from_secs(60);
+
+/// How it is with what may not be ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unready {
+    /// It is nothing to be removed, or not by us.
+    Stays,
+    /// Its writer lives, or may.
+    Later,
+    /// Its writer is gone.
+    Left,
+}
+
+impl Unready {
+    /// Removes it where it was left behind; what cannot be removed stays.
+    fn remove_by(self, remove: impl FnOnce() -> io::Result<()>) -> Self {
+        if self != Self::Left {
+            return self;
+        }
+        let _ = remove();
+        Self::Stays
+    }
+}
 
 /// The folders where published sets are looked for: that of `TACHO_RUNTIME_DIR`, `/run/tachograph`, and `tachograph` in
 /// `XDG_RUNTIME_DIR`. Whether they are there is another matter.
@@ -140,14 +164,17 @@ impl Folder {
     }
 
     /// Removes a file that its writer left behind, with its socket; so that nobody removes what came in its place, it must
-    /// be the one that was looked at, and a regular file with such a name as writers give. Gives whether it is gone. Without
-    /// permission, nothing happens.
+    /// be the one that was looked at, and a regular file with such a name as writers give. One of another version of the layout
+    /// stays: its writer may tell in another way that it lives. Gives whether it is gone. Without permission, nothing happens.
     pub fn remove_if_left(&self, name: &str) -> bool {
         if !is_of_a_writer(name, FILE) {
             return false;
         }
         let Ok(file) = self.open_file(name) else { return false };
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return false;
+        }
+        if version_of(&file).is_some_and(|version| version != VERSION) {
             return false;
         }
         // The writer has the lock as long as it lives.
@@ -161,36 +188,66 @@ impl Folder {
         is_gone
     }
 
-    /// Removes what writers that died on the way left behind: files that were not ready, sockets without a file.
-    pub fn remove_unready(&self) {
-        let Ok(entries) = std::fs::read_dir(self.by_descriptor()) else { return };
-        for entry in entries.flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let is_old = || {
-                let changed = entry.metadata().and_then(|metadata| metadata.modified());
-                changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > GRACE))
-            };
-            if let Some(ready) = name.strip_suffix(UNREADY).and_then(|name| name.strip_prefix('.')) {
-                if !is_of_a_writer(ready, FILE) {
-                    continue;
-                }
-                let is_left = || self.open_file(&name).is_ok_and(|file| !is_locked_to_write(&file));
-                if is_old() && is_left() {
-                    let _ = std::fs::remove_file(entry.path());
-                }
-            } else if is_of_a_writer(&name, UNREADY_SOCKET) {
-                // Only an empty folder, and not what a link of this name leads to.
-                if is_old() {
-                    let _ = std::fs::remove_dir(entry.path());
-                }
-            } else if let Some(stem) = name.strip_suffix(SOCKET).filter(|_| is_of_a_writer(&name, SOCKET)) {
-                let file = self.by_descriptor().join(format!("{stem}{FILE}"));
-                if is_old()
-                    && matches!(file.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
-                {
-                    let _ = std::fs::remove_file(entry.path());
-                }
+    /// Removes what writers that died on the way left behind, where it may: files that were not ready, sockets without a file.
+    ///
+    /// Gives whether there is more of which only later can be told whether it was left behind, though no name comes or goes.
+    pub fn remove_unready(&self) -> bool {
+        let Ok(entries) = std::fs::read_dir(self.by_descriptor()) else { return false };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let names: HashSet<String> = names.collect();
+        let mut is_more = false;
+        for name in &names {
+            is_more |= self.remove_one_unready(name, &names) == Unready::Later;
+        }
+        is_more
+    }
+
+    fn remove_one_unready(&self, name: &str, names: &HashSet<String>) -> Unready {
+        let path = || self.by_descriptor().join(name);
+        if let Some(ready) = name.strip_suffix(UNREADY).and_then(|name| name.strip_prefix('.')) {
+            let state = if is_of_a_writer(ready, FILE) { self.unready_file(name) } else { Unready::Stays };
+            return state.remove_by(|| {
+                std::fs::remove_file(path())?;
+                std::fs::remove_file(self.by_descriptor().join(socket_name(ready)))
+            });
+        }
+        if is_of_a_writer(name, UNREADY_SOCKET) {
+            // Only an empty folder, and not what a link of this name leads to.
+            return unready_by_age(&path()).remove_by(|| std::fs::remove_dir(path()));
+        }
+        if let Some(stem) = name.strip_suffix(SOCKET).filter(|_| is_of_a_writer(name, SOCKET)) {
+            let file = format!("{stem}{FILE}");
+            let unready = unready_name(&file);
+            if names.contains(&file) || names.contains(&unready) {
+                return Unready::Stays;
             }
+            // It may have got its name since the names were listed.
+            let has_file = || self.by_descriptor().join(&file).symlink_metadata().is_ok();
+            return match unready_by_age(&path()) {
+                Unready::Left if has_file() => Unready::Stays,
+                state => state.remove_by(|| std::fs::remove_file(path())),
+            };
+        }
+        Unready::Stays
+    }
+
+    /// How it is with a file that was not ready when it was listed.
+    fn unready_file(&self, name: &str) -> Unready {
+        let Ok(file) = self.open_file(name) else { return Unready::Stays };
+        let Ok(metadata) = file.metadata() else { return Unready::Stays };
+        if !metadata.is_file() {
+            return Unready::Stays;
+        }
+        // The version first: the writer has the lock before it writes that.
+        let version = version_of(&file);
+        if version.is_some_and(|version| version != VERSION) {
+            return Unready::Stays;
+        }
+        let is_left = !is_locked_to_write(&file) && (version.is_some() || is_old(&metadata));
+        match is_left {
+            true if self.is_still(name, &file) => Unready::Left,
+            true => Unready::Stays,
+            false => Unready::Later,
         }
     }
 
@@ -226,6 +283,28 @@ impl Folder {
     }
 }
 
+/// How it is with something that has no lock, by its age alone.
+fn unready_by_age(path: &Path) -> Unready {
+    match path.symlink_metadata() {
+        Ok(metadata) if is_old(&metadata) => Unready::Left,
+        Ok(metadata) if [0, metadata.uid()].contains(&effective_user()) => Unready::Later,
+        _ => Unready::Stays,
+    }
+}
+
+/// Whether it is as it is for longer than a writer needs on its way.
+fn is_old(metadata: &Metadata) -> bool {
+    metadata.modified().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > GRACE))
+}
+
+/// The version of the layout that a file says it has; `None` where it does not begin as a published set.
+fn version_of(file: &File) -> Option<u64> {
+    let mut words = [[0; 8]; 2];
+    file.read_exact_at(words.as_flattened_mut(), 0).ok()?;
+    let [magic, version] = words.map(u64::from_le_bytes);
+    (magic == MAGIC).then_some(version)
+}
+
 /// Whether a name with this ending is one that writers give: nothing else in the folder is ours to remove.
 fn is_of_a_writer(name: &str, ending: &str) -> bool {
     let Some(stem) = name.strip_suffix(ending) else { return false };
@@ -234,6 +313,11 @@ fn is_of_a_writer(name: &str, ending: &str) -> bool {
     let is_hexadecimal = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_process = (1..=10).contains(&process.len()) && process.bytes().all(|byte| byte.is_ascii_digit());
     guid.len() == 32 && is_hexadecimal(guid) && is_process && unique.len() == 16 && is_hexadecimal(unique)
+}
+
+/// The name of a file that is not ready.
+pub(crate) fn unready_name(name: &str) -> String {
+    format!(".{name}{UNREADY}")
 }
 
 /// The name of the socket beside a file.

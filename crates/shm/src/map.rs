@@ -189,17 +189,27 @@ impl<K> Deref for MappedLine<K> {
     }
 }
 
-/// Gives the file so many bytes, with room for them on the disk: what is mapped of it can be written to.
+/// Whether this process may write to a file up to this byte: without asking first, the kernel would end the process.
 ///
 /// # Errors
 ///
-/// No room, or more than this process may write to a file: without asking first, the kernel would end the process.
-pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
+/// It may not.
+pub(crate) fn check_limit(to: usize) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the kernel fills the structure.
     if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 && (to as u64) > limit.rlim_cur {
         return Err(io::Error::from_raw_os_error(libc::EFBIG));
     }
+    Ok(())
+}
+
+/// Gives the file so many bytes, with room for them on the disk: what is mapped of it can be written to.
+///
+/// # Errors
+///
+/// No room, or more than [this process may write to a file](check_limit).
+pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
+    check_limit(to)?;
     let length = to.saturating_sub(from);
     if length == 0 {
         return Ok(());

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use crate::folder::Folder;
 use crate::instance::{CellPlace, Instance};
@@ -23,7 +23,7 @@ pub struct SetReader {
     name: String,
     mapping: Mapping,
     /// The file was cut under a look, and the mapping is of no use any more.
-    was_cut: bool,
+    was_cut: AtomicBool,
     owner: u32,
     file_id: (u64, u64),
     pub(crate) head: Head,
@@ -72,7 +72,17 @@ impl SetReader {
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let description = Arc::new(description);
         let name = name.to_owned();
-        Ok(Self { file, name, mapping, was_cut: false, owner, file_id, head, description, cells })
+        Ok(Self {
+            file,
+            name,
+            mapping,
+            was_cut: AtomicBool::new(false),
+            owner,
+            file_id,
+            head,
+            description,
+            cells,
+        })
     }
 
     /// What the set is.
@@ -117,8 +127,7 @@ impl SetReader {
 
     /// Whether its writer lives and publishes it still.
     pub fn is_alive(&self) -> bool {
-        let state = self.mapping.guarded(|words| load(words, header::STATE));
-        if self.was_cut || state != Ok(state::LIVE) {
+        if self.look(|words| load(words, header::STATE)) != Ok(state::LIVE) {
             return false;
         }
         // The writer has the lock as long as it lives.
@@ -134,13 +143,10 @@ impl SetReader {
     ///
     /// What does not make sense in the file. What `look` saw before is not to be used.
     pub fn read(&mut self, mut look: impl FnMut(&Instance<'_>)) -> Result<bool, Problem> {
-        if self.was_cut {
-            return Err(cut(self.mapping.backed()));
-        }
         // What comes later is seen the next time.
         let slots = self.see_growth()?;
         let left = Cell::new(MAX_LONG_NAMES);
-        let outcome = self.mapping.guarded(|words| {
+        let outcome = self.look(|words| {
             let folds = load(words, header::FOLDS);
             for place in 0..slots {
                 let start = (self.head.slots_at + place * self.head.slot_bytes) / 8;
@@ -155,15 +161,22 @@ impl SetReader {
             fence(Ordering::Acquire);
             Ok(folds.is_multiple_of(2) && folds == load(words, header::FOLDS))
         });
-        outcome.unwrap_or_else(|WasCut| {
-            self.was_cut = true;
-            Err(cut(self.mapping.backed()))
-        })
+        outcome.unwrap_or_else(|WasCut| Err(cut(self.mapping.backed())))
+    }
+
+    /// Looks at the words of the file. Once it was cut under a look, there is nothing but zeros in their place.
+    fn look<T>(&self, look: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, WasCut> {
+        if self.was_cut.load(Ordering::Relaxed) {
+            return Err(WasCut);
+        }
+        let seen = self.mapping.guarded(look);
+        self.was_cut.store(seen.is_err(), Ordering::Relaxed);
+        seen
     }
 
     /// A number that changes when instances come or go.
     pub fn changes(&self) -> u64 {
-        self.mapping.guarded(|words| load(words, header::CHANGES)).unwrap_or_default()
+        self.look(|words| load(words, header::CHANGES)).unwrap_or_default()
     }
 
     /// How many slots the file says that it has.
@@ -178,7 +191,8 @@ impl SetReader {
 
     /// How many slots there are; where the file has grown beyond what is mapped, it is mapped anew.
     fn see_growth(&mut self) -> Result<usize, Problem> {
-        let slots = self.mapping.guarded(|words| self.slots(words)).unwrap_or(Ok(0))?;
+        let slots =
+            self.look(|words| self.slots(words)).unwrap_or_else(|WasCut| Err(cut(self.mapping.backed())))?;
         let needed = self.head.slots_at + slots * self.head.slot_bytes;
         if needed <= self.mapping.backed() {
             return Ok(slots);
@@ -224,7 +238,11 @@ fn read_head(words: &[AtomicU64]) -> Result<(Head, Description), Problem> {
         if is_good(value) { Ok(value) } else { Err(Problem::new(place * 8, format!("{value:#x}"), expected)) }
     };
     field(header::MAGIC, "TACHOSET", &|value| value == MAGIC)?;
-    field(header::VERSION, "version 1", &|value| value == VERSION)?;
+    let version = load(words, header::VERSION);
+    if version != VERSION {
+        let (found, expected) = (format!("version {version} of the layout"), format!("version {VERSION}"));
+        return Err(Problem::new(header::VERSION * 8, found, expected));
+    }
     let is_description = |value: u64| value <= MAX_DESCRIPTION as u64;
     let description_bytes =
         field(header::DESCRIPTION_BYTES, "at most 16 MiB of description", &is_description)? as usize;

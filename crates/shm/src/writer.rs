@@ -6,14 +6,15 @@ mod plan;
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::folder::{FILE, Folder, UNREADY};
+use crate::folder::{FILE, Folder, unready_name};
 use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, state};
-use crate::map::{Mapping, boot_nanoseconds, lock_to_write, reserve};
+use crate::map::{Mapping, boot_nanoseconds, check_limit, lock_to_write, reserve};
 use crate::problem::WriteError;
 use crate::slots::{Slot, SlotOwner};
 use crate::{Description, InstanceKind};
@@ -71,8 +72,7 @@ impl SetFile {
         let unique = random_number();
         let process = std::process::id();
         let name = format!("{:032x}-{process}-{unique:016x}{FILE}", plan.description.set.to_u128());
-        let unready = format!(".{name}{UNREADY}");
-        let path = folder.by_descriptor().join(&unready);
+        let path = folder.by_descriptor().join(unready_name(&name));
         let shown = folder.path().join(&name);
         let io = |work| move |error| WriteError::io(work, &shown, error);
         let file = OpenOptions::new()
@@ -86,6 +86,8 @@ impl SetFile {
         let unready = RemoveOnError { path };
         let make = |file: &File| {
             lock_to_write(file).map_err(io.clone()("lock the file"))?;
+            // From here on a file without the lock is one that was left behind.
+            write_version(file, plan.slots_at).map_err(io.clone()("get room for the file"))?;
             if let Readers::Group(group) = options.readers {
                 fchown(file, None, Some(group)).map_err(io.clone()("give the file to the group"))?;
                 let mode = Permissions::from_mode(0o640);
@@ -253,6 +255,13 @@ impl SetFile {
     pub fn stop(&self) {
         self.0.0.stop();
     }
+}
+
+/// Writes how the header begins. The file is to have so many bytes.
+fn write_version(file: &File, length: usize) -> io::Result<()> {
+    check_limit(length)?;
+    let words = [MAGIC, VERSION].map(u64::to_le_bytes);
+    file.write_all_at(words.as_flattened(), 0)
 }
 
 /// Removes a file that did not get ready; empty where it is kept.

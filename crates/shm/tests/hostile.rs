@@ -69,6 +69,32 @@ fn a_file_cut_anywhere_is_a_problem() {
     }
 }
 
+/// What was cut under a look is told by that look and by each that follows, also where it is not one at the instances.
+#[test]
+fn a_file_cut_under_the_first_look_is_not_an_empty_set() {
+    let cut: [fn(&mut SetReader); 3] = [
+        |_| (),
+        |reader| assert!(!reader.is_alive()),
+        |reader| {
+            reader.changes();
+        },
+    ];
+    for look_before in cut {
+        let (place, bytes) = (Place::new(), sample());
+        let path = place.folder.path().join("x.tacho");
+        std::fs::write(&path, bytes).expect("a file");
+        let mut reader = SetReader::open(&place.here, "x.tacho").expect("a reader");
+        std::fs::OpenOptions::new().write(true).open(&path).expect("the file").set_len(0).expect("it is cut");
+        look_before(&mut reader);
+        for _ in 0..2 {
+            let problem =
+                reader.read(|_| panic!("there is no instance")).expect_err("it was cut").to_string();
+            assert!(problem.contains("a file that was cut while it was read"), "{problem}");
+        }
+        assert!(!reader.is_alive());
+    }
+}
+
 #[test]
 fn every_bit_may_be_wrong() {
     let (place, mut bytes) = (Place::new(), sample());
@@ -93,7 +119,7 @@ fn every_bit_may_be_wrong() {
 /// Word and value; what the problem says.
 const BROKEN: [(usize, u64, &str); 12] = [
     (0, 0, "expected TACHOSET"),
-    (1, 2, "expected version 1"),
+    (1, 1, "found version 1 of the layout, expected version 2"),
     (2, u64::MAX, "at most 16 MiB"),
     (2, 10_000, "expected slots at"),
     (3, 0, "expected slots at"),

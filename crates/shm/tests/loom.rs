@@ -14,7 +14,7 @@ type Narrow<'a> = Pair<'a, 3, 4>;
 /// What was added before the writers start: close to half the range of the sum.
 const BEFORE: u64 = 6;
 
-fn words() -> Arc<[AtomicU64; 5]> {
+fn words() -> Arc<[AtomicU64; 8]> {
     Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
 }
 
@@ -23,16 +23,21 @@ fn is_whole(read: Sum) -> bool {
     read.count == 1 + u64::from((read.sum - BEFORE).count_ones())
 }
 
-/// Tries every order of the threads' steps; of three threads only those with at most three switches, unless there is time
+/// Tries every order of the threads' steps where there are many: only those with at most three switches, unless there is time
 /// (`TACHO_LONG`).
 fn every_order_of_three(check: impl Fn() + Send + Sync + 'static) {
+    orders(std::env::var_os("TACHO_LONG").is_none().then_some(3), check);
+}
+
+/// Tries the orders with at most so many switches.
+fn orders(most_switches: Option<usize>, check: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = std::env::var_os("TACHO_LONG").is_none().then_some(3);
+    model.preemption_bound = most_switches;
     model.check(check);
 }
 
 /// Starts a thread that adds these values.
-fn writer(words: &Arc<[AtomicU64; 5]>, values: &'static [u64]) -> thread::JoinHandle<()> {
+fn writer(words: &Arc<[AtomicU64; 8]>, values: &'static [u64]) -> thread::JoinHandle<()> {
     let words = Arc::clone(words);
     thread::spawn(move || values.iter().for_each(|value| Narrow::new(&words[..]).add(*value)))
 }
@@ -64,6 +69,66 @@ fn a_reader_never_goes_back() {
             if let Some(read) = Narrow::new(&words[..]).read() {
                 assert!(is_whole(read), "{read:?}");
                 assert!(read.count >= last.count && read.sum >= last.sum, "{read:?} after {last:?}");
+                last = read;
+            }
+        }
+        writer.join().expect("the writer");
+    });
+}
+
+/// Starts a thread that adds so many things with this sum.
+fn writer_of_many(words: &Arc<[AtomicU64; 8]>, added: &'static [(u64, u64)]) -> thread::JoinHandle<()> {
+    let words = Arc::clone(words);
+    thread::spawn(move || {
+        added.iter().for_each(|(value, count)| Narrow::new(&words[..]).add_many(*value, *count));
+    })
+}
+
+/// Counts of 2 and more are many. Each addition is a bit of its own in the count, and the same bit of the sum; so they are
+/// both there, or neither.
+#[test]
+fn many_at_once_are_read_together() {
+    // All orders of so many steps would take too long.
+    orders(Some(3), || {
+        let words = words();
+        let writers = [writer_of_many(&words, &[(2, 2)]), writer_of_many(&words, &[(4, 4)])];
+        if let Some(read) = Narrow::new(&words[..]).read() {
+            assert_eq!(read.sum, read.count, "{read:?}");
+        }
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        assert_eq!(Narrow::new(&words[..]).read(), Some(Sum { sum: 6, count: 6 }));
+    });
+}
+
+/// Over the ends of the count (4 bits) and of the sum (4 bits), beside one that adds a few.
+#[test]
+fn many_and_few_are_read_together() {
+    every_order_of_three(|| {
+        let words = words();
+        (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
+        let writers = [writer_of_many(&words, &[(3, 3)]), writer(&words, &[1])];
+        if let Some(read) = Narrow::new(&words[..]).read() {
+            assert_eq!(read.sum, read.count, "{read:?}");
+        }
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        assert_eq!(Narrow::new(&words[..]).read(), Some(Sum { sum: 18, count: 18 }));
+    });
+}
+
+#[test]
+fn a_reader_of_many_never_goes_back() {
+    every_order_of_three(|| {
+        let words = words();
+        (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
+        let writer = writer_of_many(&words, &[(3, 3), (1, 1)]);
+        let mut last = Sum::default();
+        for _ in 0..2 {
+            if let Some(read) = Narrow::new(&words[..]).read() {
+                assert!(read.sum == read.count && read.count >= last.count, "{read:?} after {last:?}");
                 last = read;
             }
         }

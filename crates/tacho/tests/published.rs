@@ -321,6 +321,21 @@ fn lists_without_words_can_be_told_everything() {
     assert!(told.matches("planted").count() == 12 && !told.contains("tells all"), "{told}");
 }
 
+/// That a set cannot be read, does not say that it has no instances.
+#[test]
+fn a_text_of_a_set_that_cannot_be_read_has_no_column() {
+    let folder = Folder::new();
+    let carts = folder.publisher().control(|_| Err(5)).start_set::<Carts>().expect("the set");
+    let _cart = carts.instance("checkout").expect("an instance");
+    let things = r"\Tacho Test Carts(*)\Things";
+    let (status, told) = folder.complains(&["query", things, "-sc", "1", "-f", "csv"]);
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("Tacho Test Carts") && !told.contains("there is no instance"), "{told}");
+    assert!(told.trim_end().ends_with(
+        "no instance could be read, and so there is no column; -f json and -f table go on until one can be"
+    ));
+}
+
 #[test]
 fn a_registered_set_has_no_instances_until_a_program_runs() {
     let folder = Folder::new();

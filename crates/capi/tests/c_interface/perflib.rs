@@ -52,7 +52,7 @@ fn the_types_are_those_of_the_library() {
 #[test]
 fn the_codes_are_those_of_the_library() {
     let in_header = numbers_of("tachograph/errors.h", "ERROR_");
-    assert_eq!(in_header.len(), 21);
+    assert_eq!(in_header.len(), 23);
     for (name, code) in in_header {
         let known = tachograph_perflib::ErrorCode(code).name();
         // Success is no error, and a handle that is none is known to the C interface alone.
@@ -60,6 +60,19 @@ fn the_codes_are_those_of_the_library() {
             known == Some(&*name) || ["ERROR_SUCCESS", "ERROR_INVALID_HANDLE"].contains(&&*name),
             "{name}"
         );
+    }
+}
+
+/// What publishing fails with: the table is at the function that gives the codes.
+#[test]
+fn the_codes_of_publishing_have_names() {
+    let source = std::fs::read_to_string(crate_folder().join("../publish/src/error.rs")).expect("the source");
+    let in_header = numbers_of("tachograph/errors.h", "ERROR_");
+    let rows = source.lines().filter_map(|line| line.trim().strip_prefix("/// | ")?.split_once(" | `"));
+    let codes: Vec<_> = rows.filter_map(|(code, rest)| Some((rest.split_once('`')?.0, code))).collect();
+    assert!(codes.len() > 10, "{codes:?}");
+    for (name, code) in codes {
+        assert_eq!(in_header.get(name).map(u32::to_string).as_deref(), Some(code), "{name}");
     }
 }
 

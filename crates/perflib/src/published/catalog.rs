@@ -39,6 +39,8 @@ struct Watched {
     /// What [`Folder::version`] said before the last look.
     version: u64,
     files: BTreeMap<String, Found>,
+    /// Whether there was something in it of which only a later look can tell whether a dead writer left it.
+    has_unready: bool,
     /// Why the folder cannot be read.
     trouble: Option<Arc<str>>,
 }
@@ -59,8 +61,14 @@ enum Found {
 
 impl Catalog {
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        let watched =
-            |path| Watched { path, folder: None, version: 0, files: BTreeMap::new(), trouble: None };
+        let watched = |path| Watched {
+            path,
+            folder: None,
+            version: 0,
+            files: BTreeMap::new(),
+            has_unready: false,
+            trouble: None,
+        };
         let folders = folders.into_iter().map(watched).collect();
         Self { state: Mutex::new(State { folders, ..State::default() }) }
     }
@@ -167,14 +175,19 @@ impl State {
                     continue;
                 }
             };
-            if version != 0 && version == self.folders[number].version {
+            let watched = &mut self.folders[number];
+            let is_as_it_was = version != 0 && version == watched.version;
+            if !is_as_it_was || watched.has_unready {
+                watched.has_unready = folder.remove_unready();
+            }
+            if is_as_it_was {
                 continue;
             }
-            self.folders[number].version = version;
+            watched.version = version;
             has_changed = true;
             match folder.files() {
                 Ok(names) => self.take_names(number, &folder, names),
-                Err(error) => self.folders[number].trouble = Some(error.to_string().into()),
+                Err(error) => watched.trouble = Some(error.to_string().into()),
             }
         }
         has_changed

@@ -88,6 +88,61 @@ fn files_that_were_left_behind_are_removed_by_who_looks() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
+/// It made its file, and died before it could name it: no name comes or goes any more, by which the folder is another one.
+#[test]
+fn what_a_program_left_that_was_killed_while_it_started_is_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut child = child(folder.path(), "unready");
+    let is_locked = || {
+        let names = files(folder.path());
+        let unready = names.iter().find(|name| name.ends_with(".new"));
+        // The lock comes first, then the room for the description.
+        unready.is_some_and(|name| folder.path().join(name).metadata().is_ok_and(|file| file.len() >= 4096))
+    };
+    wait_until(is_locked);
+    // So long that a collection finds the folder as it was.
+    std::thread::sleep(Duration::from_millis(100));
+    for _ in 0..2 {
+        assert_eq!(consumer.collect().len(), 1);
+        assert_eq!(files(folder.path()).len(), 2, "the program lives");
+    }
+    child.kill().expect("it dies");
+    child.wait().expect("it is dead");
+    assert_eq!(consumer.collect().len(), 1);
+    assert_eq!(files(folder.path()).len(), 1);
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it comes to be so");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether its writer lives, is for those to tell who know its version.
+#[test]
+fn a_file_of_another_version_stays_and_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut bytes = std::fs::read(file.path().expect("a file")).expect("its bytes");
+    drop((file, slot));
+    bytes[8] += 1;
+    let name = format!("{:032x}-1-{:016x}.tacho", SHOP.to_u128(), 5);
+    std::fs::write(folder.path().join(&name), bytes).expect("a file");
+    let published = published(folder.path());
+    for _ in 0..2 {
+        let registry = registry(&published, None);
+        assert_eq!(registry.counter_sets().count(), 0);
+        let [notice] = registry.notices() else { panic!("{:?}", registry.notices()) };
+        let told = notice.to_string();
+        assert!(told.contains(&name) && told.contains("found version 3 of the layout"), "{told}");
+    }
+    assert_eq!(files(folder.path()), [name]);
+}
+
 /// A consumer that runs for long keeps nothing of the sets of others that came and went.
 #[test]
 fn files_of_sets_that_nobody_collects_are_closed() {
@@ -137,6 +192,39 @@ fn a_file_with_two_paths_is_one() {
 #[test]
 fn programs_are_killed_while_a_consumer_collects() {
     kill_in_a_loop(Duration::from_secs(3));
+}
+
+/// Some before they have a file, some while they make it, some when they have named it.
+#[test]
+fn programs_are_killed_while_they_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut first = None;
+    for number in 0..100_u64 {
+        let mut child = child(folder.path(), "single");
+        // At a moment of its own from 0 to 20 ms each, or, every other one, as soon as there is a file at all.
+        let begin = Instant::now();
+        let wait = Duration::from_micros(number * 200);
+        let has_file = || number % 2 == 1 && files(folder.path()).len() > 1;
+        while begin.elapsed() < wait.max(Duration::from_millis(20 * (number % 2))) && !has_file() {
+            std::hint::spin_loop();
+        }
+        child.kill().expect("it dies");
+        child.wait().expect("it is dead");
+        let left = files(folder.path());
+        first = first.or_else(|| left.iter().find(|name| name.ends_with(".new")).cloned());
+        assert_eq!(consumer.collect().len(), 1);
+        let left: Vec<_> =
+            files(folder.path()).into_iter().filter(|name| !is_empty(folder.path(), name)).collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+    println!("left on the way at first: {first:?}");
+}
+
+/// One that had no time to lock its file: that is told by its age alone.
+fn is_empty(folder: &Path, name: &str) -> bool {
+    folder.join(name).metadata().is_ok_and(|file| file.len() == 0)
 }
 
 /// A minute of it, where there is time: ./test --long.

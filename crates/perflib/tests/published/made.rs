@@ -170,6 +170,7 @@ fn a_child_publishes() {
         crate::asked_together::die_when_asked(Path::new(&folder));
     }
     let kind = match task.as_str() {
+        "unready" => return be_unready(Path::new(&folder)),
         "single" => InstanceKind::Single,
         "multiple" => InstanceKind::Multiple,
         other => panic!("{other}"),
@@ -180,12 +181,25 @@ fn a_child_publishes() {
         _ => ["a", "b"].map(|name| set.create_instance(name, 0).expect("an instance")).into(),
     };
     let lines: Vec<_> = slots.iter().map(|slot| slot.line(0).expect("the counter")).collect();
-    // Not beyond the test: a parent that was killed leaves it to another process.
-    let parent = std::os::unix::process::parent_id();
-    while std::os::unix::process::parent_id() == parent {
+    while_the_test_runs(|| {
         for line in &lines {
             line[0].fetch_add(1, Ordering::Relaxed);
         }
         std::thread::sleep(std::time::Duration::from_micros(100));
+    });
+}
+
+/// Makes the file of a set, and does not name it.
+fn be_unready(folder: &Path) {
+    let options = Options { folder: Some(folder.to_owned()), ..Options::default() };
+    let _set = SetFile::create(shop(InstanceKind::Single), &options).expect("a set");
+    while_the_test_runs(|| std::thread::sleep(std::time::Duration::from_millis(5)));
+}
+
+/// Not beyond the test: a parent that was killed leaves its child to another process.
+fn while_the_test_runs(mut work: impl FnMut()) {
+    let parent = std::os::unix::process::parent_id();
+    while std::os::unix::process::parent_id() == parent {
+        work();
     }
 }

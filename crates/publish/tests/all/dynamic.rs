@@ -2,7 +2,7 @@
 
 use crate::seen;
 
-use tachograph_publish::dynamic::{Options, Provider};
+use tachograph_publish::dynamic::{ControlCallback, Options, Provider, Request};
 use tachograph_publish::{
     CellKind, CounterDescription, Description, Guid, InstanceKind, PublishError, Publisher,
 };
@@ -209,4 +209,48 @@ fn providers_and_instances_can_be_shared_by_threads() {
     });
     let row = seen::row(folder.path());
     assert_eq!((row.name.as_str(), row.values[1]), ("shared", Some((200 * u64::from(threads), None))));
+}
+
+/// The variable by which a child knows that it has few files.
+const FEW_FILES: &str = "TACHO_TEST_FEW_FILES";
+
+#[test]
+fn too_many_open_files_are_told_as_such() {
+    // A limit holds for the whole process, so a child has it.
+    if std::env::var_os(FEW_FILES).is_none() {
+        let child = std::process::Command::new("sh")
+            .args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().expect("this program"))
+            .args(["--exact", "dynamic::too_many_open_files_are_told_as_such"])
+            .env(FEW_FILES, "1")
+            .output()
+            .expect("a child");
+        assert!(child.status.success(), "{child:?}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let control = Some(std::sync::Arc::new(|_: &Request<'_>| Ok(())) as ControlCallback);
+    let provider = Provider::start(PROVIDER, Options { control, ..options(&folder) }).expect("it starts");
+    let mut held = Vec::new();
+    let error = loop {
+        match std::fs::File::open("/dev/null") {
+            Ok(file) => held.push(file),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
+    // Wherever it is on its way that there is no file left: for the folder, the set's own, the socket, the threads.
+    let mut refused = 0;
+    while let Err(error) = provider.register(pumps(InstanceKind::Multiple)) {
+        assert_eq!(error.code(), 1450, "with {refused} files: {error}");
+        assert!(
+            error.to_string().ends_with("; raise the limit of open files (ulimit -n), or close some"),
+            "{error}"
+        );
+        held.pop().expect("it needs few files");
+        refused += 1;
+    }
+    assert!(refused > 2, "{refused}");
+    drop(held);
+    assert_eq!(seen::sets(folder.path()).len(), 1);
 }

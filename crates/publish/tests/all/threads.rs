@@ -153,6 +153,47 @@ fn pairs(updates: u64) {
     assert_eq!(last, [all, all, all, 3 * all]);
 }
 
+/// Many at once, in steps of any size: each has its sum, whenever it is looked at.
+#[test]
+fn many_at_once_are_seen_together() {
+    for count in [255, 256, 1_000, 262_144, 1_000_000] {
+        many_at_once(count, SOME / 20);
+    }
+}
+
+fn many_at_once(count: u64, updates: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let work = || {
+        for _ in 0..updates {
+            busy.amount.add_many(7 * count, count);
+            busy.striped_amount.add_many(7 * count, count);
+            busy.hits.add_many(count, count);
+        }
+    };
+    let mut last = [0; 3];
+    let mut whole = 0_u64;
+    let mut check = |values: &[Option<Reading>]| {
+        for (last, (place, times)) in last.iter_mut().zip([(2, 7), (3, 7), (5, 1)]) {
+            let Some(Reading { value, base }) = values[place] else { continue };
+            let seen = base.expect("a pair");
+            assert_eq!(value, times * seen, "counter {place}, {count} at once");
+            // A million is more than one step.
+            assert!(
+                count > 1 << 18 || seen.is_multiple_of(count),
+                "counter {place}: {seen} of {count} at once"
+            );
+            assert!(seen >= *last, "counter {place}: {seen} after {last}");
+            *last = seen;
+            whole += 1;
+        }
+    };
+    let (after, _) = while_looking(folder.path(), THREADS, work, &mut check);
+    check(&after);
+    assert!(whole >= 3);
+    assert_eq!(last, [THREADS * updates * count; 3]);
+}
+
 #[test]
 fn more_threads_than_have_a_part_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");

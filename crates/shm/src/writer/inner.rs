@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::history;
-use crate::folder::{Folder, UNREADY, socket_name};
+use crate::folder::{Folder, socket_name, unready_name};
 use crate::layout::{LINE, PAGE, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, reserve};
 use crate::problem::WriteError;
@@ -179,7 +179,7 @@ impl Inner {
 
 impl Published {
     pub(super) fn unready(&self) -> String {
-        format!(".{}{UNREADY}", self.name)
+        unready_name(&self.name)
     }
 
     pub(super) fn path(&self) -> PathBuf {

@@ -5,6 +5,7 @@ mod table;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tachograph_counters::Status;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveOptions, Stop};
@@ -153,6 +154,12 @@ fn columns(first: &Sample, shown: Shown) -> Result<UnionScan, Failure> {
     scan.take(first)?;
     let has_columns = scan.groups().iter().any(|group| !group.instances.is_empty());
     if matches!(shown, Shown::Text(_)) && !has_columns {
+        // Why was said already; it may have instances.
+        if first.groups.iter().any(|group| group.status == Status::NO_DATA) {
+            return Err(Failure::work(
+                "no instance could be read, and so there is no column; -f json and -f table go on until one can be",
+            ));
+        }
         return Err(Failure::usage(
             "there is no instance now, and so no column; -f json and -f table follow instances that come later",
         ));
