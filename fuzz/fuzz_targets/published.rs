@@ -4,4 +4,6 @@
 #[path = "../published_checks.rs"]
 mod checks;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| { checks::published(data); });
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    checks::published(data);
+});
