@@ -170,7 +170,10 @@ impl SetReader {
             return Err(WasCut);
         }
         let seen = self.mapping.guarded(look);
-        self.was_cut.store(seen.is_err(), Ordering::Relaxed);
+        // Never back: another look may have begun before the cut.
+        if seen.is_err() {
+            self.was_cut.store(true, Ordering::Relaxed);
+        }
         seen
     }
 
