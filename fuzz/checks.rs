@@ -59,6 +59,14 @@ pub fn text(data: &[u8]) {
     blg(&[b"\"(PDH-TSV 4.0)\"\t", data].concat());
 }
 
+/// A file that may be lines of JSON: as it is, after a line, and as the values of one.
+pub fn json(data: &[u8]) {
+    let line = br#"{"time":"2013-02-19T18:50:17.844-08:00","values":{"\\M\S\A":1,"\\M\S(i)\B":null}}"#;
+    blg(data);
+    blg(&[&line[..], b"\n", data].concat());
+    blg(&[&line[..line.len() - 2], b",", data, b"}}\n", line].concat());
+}
+
 /// A path that parses is printed as one that parses to the same.
 pub fn path(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -37,10 +37,17 @@ pub fn published(data: &[u8]) -> usize {
     let path = folder.join("fuzzed.tacho");
     let _ = std::fs::remove_file(&path);
     std::fs::write(&path, data).expect("a file");
-    // Whoever holds a lock to write is the writer. This one is the process' and not the open file's, and goes when the process
-    // closes any of its files of that name: until then it is in the way of others as well.
+    // The process that holds a lock to write is the writer. The lock belongs to the open file, as a writer's does: one that
+    // belongs to the process would go when the reader closes a descriptor of the same file.
     let writer: File = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
-    rustix::fs::fcntl_lock(&writer, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let whole = nix::libc::flock {
+        l_type: nix::libc::F_WRLCK as nix::libc::c_short,
+        l_whence: nix::libc::SEEK_SET as nix::libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_OFD_SETLK(&whole)).expect("the lock");
     let sets = Published::in_folders(vec![folder]);
     let mut registry = Registry::new("HERE", Clock::of_this_machine());
     sets.add_to(&mut registry, None);

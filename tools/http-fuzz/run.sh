@@ -3,6 +3,7 @@
 # and every answer must be as described.
 #
 #   run.sh [TACHO]            the program to test; default: target/debug/tacho
+#   run.sh --fetch            only installs what is needed
 #
 # Variables: HTTP_FUZZ_EXAMPLES, examples for each operation (10); HTTP_FUZZ_SECONDS, for all of them (120); HTTP_FUZZ_LOG,
 # a log that the server shows (none). Exit status: 0 nothing was found; 1 something was; 125 when what is needed cannot be
@@ -17,13 +18,14 @@ die() { echo "http-fuzz: $*" >&2; exit 125; }
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
-tacho=${1:-$target/debug/tacho}
-[[ -x $tacho ]] || die "$tacho is not there: cargo build -p tachograph"
 venv=$target/schemathesis
 if [[ ! -x $venv/bin/schemathesis ]]; then
     python3 -m venv "$venv" || die "python3 has no venv (Debian: python3-venv)"
     "$venv/bin/pip" install --quiet "schemathesis>=4,<5" || die "schemathesis cannot be installed"
 fi
+[[ ${1:-} != --fetch ]] || exit 0
+tacho=${1:-$target/debug/tacho}
+[[ -x $tacho ]] || die "$tacho does not exist: cargo build -p tachograph"
 
 work=$(mktemp -d)
 mkdir "$work/logs"

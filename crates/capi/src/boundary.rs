@@ -7,15 +7,36 @@ use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 
 use crate::code::Code;
 use crate::data::CpiDataBlock;
 use crate::failure::{Failure, call, call_or, last_text};
-use crate::handles::Handles;
+use crate::handles::{HANDLES, HandleError, HandleKind};
 use crate::instance::{Got, Instance, is_supported, minor_of, mode_of};
 use crate::{environment, trace_file};
 
-static INSTANCES: Handles<Instance> = Handles::new();
+impl HandleKind for Instance {
+    const NAME: &'static str = "a CPI handle";
+    const FUNCTIONS: [&'static str; 2] = ["CpiInit", "CpiTerminate"];
+}
+
+/// The failure of a call whose handle cannot be used.
+fn bad_handle(error: HandleError) -> Failure {
+    let code = match error {
+        HandleError::Null => return Failure::null("handle"),
+        HandleError::Exhausted => Code::PU_ERROR_INSUFFICIENT_RESOURCES,
+        HandleError::Unknown if !HANDLES.has_any::<Instance>() => Code::PU_ERR_NOT_INITIALIZED,
+        HandleError::Closed | HandleError::Unknown | HandleError::OtherKind(_) => {
+            Code::PU_ERROR_INVALID_PARAMETER
+        }
+    };
+    Failure::new(code, error.describe::<Instance>())
+}
+
+fn instance(handle: *mut c_void) -> Result<Arc<Instance>, Failure> {
+    HANDLES.find(handle).map_err(bad_handle)
+}
 
 /// A label as text; bytes that are not UTF-8 are replaced.
 ///
@@ -62,7 +83,7 @@ pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
         if handle.is_null() {
             return Err(Failure::null("handle"));
         }
-        made = INSTANCES.add(Instance::new(mode)?)?;
+        made = HANDLES.add(Instance::new(mode)?).map_err(bad_handle)?;
         Ok(())
     });
     if !handle.is_null() {
@@ -76,14 +97,14 @@ pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiTerminate(handle: *mut c_void) -> c_int {
-    call(|| INSTANCES.remove(handle).map(drop))
+    call(|| HANDLES.remove::<Instance>(handle).map(drop).map_err(bad_handle))
 }
 
 /// Starts a new interval.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
-    call(|| INSTANCES.find(handle)?.start())
+    call(|| instance(handle)?.start())
 }
 
 /// Hands out what was measured in the interval, which goes on.
@@ -95,7 +116,7 @@ pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGet(handle: *mut c_void, cd: *mut *const CpiDataBlock) -> c_int {
     // SAFETY: by the condition of this function.
-    unsafe { hand_out(cd, || Ok(INSTANCES.find(handle)?.get())) }
+    unsafe { hand_out(cd, || Ok(instance(handle)?.get())) }
 }
 
 /// As `CpiGet`, and writes hooks to the trace.
@@ -113,7 +134,7 @@ pub unsafe extern "C" fn CpiGetAndTrace(
     cd: *mut *const CpiDataBlock,
 ) -> c_int {
     let get = || {
-        let instance = INSTANCES.find(handle)?;
+        let instance = instance(handle)?;
         let minor = minor_of(minor_code)?;
         let flags = mode_of(flags)?;
         // SAFETY: by the condition of this function.
@@ -137,7 +158,7 @@ pub unsafe extern "C" fn CpiSetTraceHookId(
     label: *const c_char,
 ) -> c_int {
     call(|| {
-        let instance = INSTANCES.find(handle)?;
+        let instance = instance(handle)?;
         let minor = minor_of(minor_code)?;
         // SAFETY: by the condition of this function.
         let label = unsafe { text_of(label) };
@@ -149,7 +170,7 @@ pub unsafe extern "C" fn CpiSetTraceHookId(
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiGetCurrentMode(handle: *mut c_void) -> u32 {
-    call_or(|_| 0, || Ok(INSTANCES.find(handle)?.mode()?.bits()))
+    call_or(|_| 0, || Ok(instance(handle)?.mode()?.bits()))
 }
 
 /// 1 where CPI can be had here, else 0.

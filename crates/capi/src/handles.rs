@@ -1,15 +1,18 @@
-//! Handles: numbers in a table.
+//! Handles: numbers in one table for all interfaces.
 //!
-//! A handle looks like a pointer to C, and is a number that is given out once and never again. So what a
-//! program passes is looked up, whatever it is, and a handle stays dead once it is terminated.
+//! A handle looks like a pointer to C, and is a number that is given out once and never again, whatever it is a handle of. A
+//! handle is looked up together with its kind, so a number that is no handle, is closed, or belongs to a handle of another
+//! kind is an error.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr::without_provenance_mut;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::code::Code;
-use crate::failure::Failure;
+/// The handles of the process.
+pub(crate) static HANDLES: Handles = Handles::new();
 
 /// The first handle. Small numbers are what programs pass by mistake.
 const FIRST: usize = 4096;
@@ -17,77 +20,129 @@ const FIRST: usize = 4096;
 /// From a handle to the next: bits 0 and 1 stay clear, since bit 0 marks the events of compat/tacho_event.h.
 const STEP: usize = 4;
 
-/// The instances of the process by handle.
-#[derive(Debug)]
-pub(crate) struct Handles<T> {
-    table: RwLock<Table<T>>,
+/// A kind of handle: the type of what a handle of this kind refers to.
+pub(crate) trait HandleKind: Any + Send + Sync {
+    /// The name of this kind of handle in messages, with its article.
+    const NAME: &'static str;
+
+    /// The functions that open and close a handle of this kind.
+    const FUNCTIONS: [&'static str; 2];
 }
 
-#[derive(Debug)]
-struct Table<T> {
+/// Why a handle cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandleError {
+    /// It is null.
+    Null,
+    /// It was closed.
+    Closed,
+    /// It was never given out.
+    Unknown,
+    /// It is a handle of another kind, of this name.
+    OtherKind(&'static str),
+    /// No number is left for another handle.
+    Exhausted,
+}
+
+impl HandleError {
+    /// A sentence for the handle of a call that takes handles of kind `K`.
+    pub(crate) fn describe<K: HandleKind>(self) -> String {
+        let ([open, close], wanted) = (K::FUNCTIONS, K::NAME);
+        match self {
+            Self::Null => "The handle is a null pointer.".into(),
+            Self::Closed => format!("The handle is closed. {open} returns {wanted}, and {close} closes it."),
+            Self::Unknown => format!("The handle was never given out: pass {wanted}, which {open} returns."),
+            Self::OtherKind(found) => {
+                format!("The handle is {found}: pass {wanted}, which {open} returns.")
+            }
+            Self::Exhausted => "All handle numbers are used up: restart the program.".into(),
+        }
+    }
+}
+
+/// What handles refer to, by handle.
+pub(crate) struct Handles {
+    table: RwLock<Table>,
+}
+
+struct Table {
     /// The number given out next.
     next: usize,
-    instances: BTreeMap<usize, Arc<T>>,
+    entries: BTreeMap<usize, Entry>,
 }
 
-impl<T> Table<T> {
-    /// Why there is no instance of this handle.
-    fn missing(&self, number: usize) -> Failure {
-        let (code, text) = match number {
-            0 => return Failure::null("handle"),
-            number if (FIRST..self.next).contains(&number) && number.is_multiple_of(STEP) => (
-                Code::PU_ERROR_INVALID_PARAMETER,
-                "The handle is dead: CpiTerminate was called for it. CpiInit makes a new one.",
-            ),
-            _ if self.instances.is_empty() => (
-                Code::PU_ERR_NOT_INITIALIZED,
-                "There is no instance, and never was one of this handle: call CpiInit first.",
-            ),
-            _ => (
-                Code::PU_ERROR_INVALID_PARAMETER,
-                "The handle was never given out: pass one that CpiInit has made.",
-            ),
-        };
-        Failure::new(code, text)
+#[derive(Clone)]
+struct Entry {
+    object: Arc<dyn Any + Send + Sync>,
+    kind: &'static str,
+}
+
+impl Entry {
+    /// The object, where it is of this kind.
+    fn object<K: HandleKind>(&self) -> Result<Arc<K>, HandleError> {
+        Arc::clone(&self.object).downcast().map_err(|_| HandleError::OtherKind(self.kind))
     }
 }
 
-impl<T> Handles<T> {
-    pub(crate) const fn new() -> Self {
-        Self { table: RwLock::new(Table { next: FIRST, instances: BTreeMap::new() }) }
+impl Table {
+    fn find<K: HandleKind>(&self, number: usize) -> Result<Arc<K>, HandleError> {
+        match self.entries.get(&number) {
+            Some(entry) => entry.object(),
+            None if number == 0 => Err(HandleError::Null),
+            None if (FIRST..self.next).contains(&number) && number.is_multiple_of(STEP) => {
+                Err(HandleError::Closed)
+            }
+            None => Err(HandleError::Unknown),
+        }
+    }
+}
+
+impl Handles {
+    const fn new() -> Self {
+        Self { table: RwLock::new(Table { next: FIRST, entries: BTreeMap::new() }) }
     }
 
-    /// A new handle for an instance.
-    pub(crate) fn add(&self, instance: T) -> Result<*mut c_void, Failure> {
-        // A panic cannot leave the table half changed: each change is one call of the map's.
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+    // A panic cannot leave the table half changed: each change is one call of the map's.
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new handle for an object.
+    pub(crate) fn add<K: HandleKind>(&self, object: K) -> Result<*mut c_void, HandleError> {
+        let mut table = self.write();
         let number = table.next;
-        let next = number.checked_add(STEP).ok_or_else(|| {
-            Failure::new(
-                Code::PU_ERROR_INSUFFICIENT_RESOURCES,
-                "All handles were given out: start the program again.",
-            )
-        })?;
-        table.instances.insert(number, Arc::new(instance));
-        table.next = next;
+        table.next = number.checked_add(STEP).ok_or(HandleError::Exhausted)?;
+        table.entries.insert(number, Entry { object: Arc::new(object), kind: K::NAME });
         Ok(without_provenance_mut(number))
     }
 
-    /// The instance of a handle, which lives on while it is used, even when another thread terminates it.
-    pub(crate) fn find(&self, handle: *mut c_void) -> Result<Arc<T>, Failure> {
-        let number = handle.addr();
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.instances.get(&number).cloned().ok_or_else(|| table.missing(number))
+    /// The object of a handle. It lives while it is used, even when another thread closes the handle.
+    pub(crate) fn find<K: HandleKind>(&self, handle: *mut c_void) -> Result<Arc<K>, HandleError> {
+        self.read().find(handle.addr())
     }
 
-    /// Takes an instance away from its handle.
-    pub(crate) fn remove(&self, handle: *mut c_void) -> Result<Arc<T>, Failure> {
-        let number = handle.addr();
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        match table.instances.remove(&number) {
-            Some(instance) => Ok(instance),
-            None => Err(table.missing(number)),
-        }
+    /// Closes a handle, and returns its object. A handle of another kind stays open.
+    pub(crate) fn remove<K: HandleKind>(&self, handle: *mut c_void) -> Result<Arc<K>, HandleError> {
+        let mut table = self.write();
+        let object = table.find(handle.addr())?;
+        table.entries.remove(&handle.addr());
+        Ok(object)
+    }
+
+    /// Whether a handle of this kind is open.
+    pub(crate) fn has_any<K: HandleKind>(&self) -> bool {
+        self.read().entries.values().any(|entry| entry.object.is::<K>())
+    }
+}
+
+impl fmt::Debug for Handles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = self.read();
+        f.debug_map().entries(table.entries.iter().map(|(number, entry)| (number, entry.kind))).finish()
     }
 }
 
@@ -97,46 +152,77 @@ mod tests {
 
     use super::*;
 
-    fn code<V>(result: Result<V, Failure>) -> Code {
-        result.map_or_else(|failure| failure.code, |_| Code::PU_SUCCESS)
+    impl HandleKind for &'static str {
+        const NAME: &'static str = "a test's text";
+        const FUNCTIONS: [&'static str; 2] = ["OpenText", "CloseText"];
+    }
+
+    impl HandleKind for u64 {
+        const NAME: &'static str = "a test's number";
+        const FUNCTIONS: [&'static str; 2] = ["OpenNumber", "CloseNumber"];
+    }
+
+    fn text(handles: &Handles, handle: *mut c_void) -> Result<&'static str, HandleError> {
+        handles.find::<&'static str>(handle).map(|text| *text)
     }
 
     #[test]
-    fn only_live_handles_are_found() {
+    fn only_open_handles_are_found() {
         let handles = Handles::new();
         let mut foreign = 0_u64;
         let foreign: *mut c_void = (&raw mut foreign).cast();
-        assert_eq!(code(handles.find(null_mut())), Code::PU_ERR_NULL_PTR);
-        assert_eq!(code(handles.find(foreign)), Code::PU_ERR_NOT_INITIALIZED);
-        let first = handles.add("first").expect("a handle");
-        let second = handles.add("second").expect("a handle");
-        assert_eq!(*handles.find(first).expect("it lives"), "first");
-        assert_eq!(code(handles.find(foreign)), Code::PU_ERROR_INVALID_PARAMETER);
-        assert_eq!(*handles.remove(first).expect("it lives"), "first");
-        assert_eq!(code(handles.remove(first)), Code::PU_ERROR_INVALID_PARAMETER);
-        assert_eq!(code(handles.find(first)), Code::PU_ERROR_INVALID_PARAMETER);
-        assert_eq!(*handles.find(second).expect("it lives"), "second");
-        let third = handles.add("third").expect("a handle");
-        assert!(third != first && third != second, "no handle comes again");
-        for handle in [first, second, third] {
-            assert!(
-                handle.addr() >= FIRST && handle.addr().is_multiple_of(STEP),
-                "no handle looks like an event"
-            );
+        assert_eq!(text(&handles, null_mut()), Err(HandleError::Null));
+        assert_eq!(text(&handles, foreign), Err(HandleError::Unknown));
+        let [first, second, third] = ["1", "2", "3"].map(|text| handles.add(text).expect("a handle"));
+        assert_eq!(text(&handles, first), Ok("1"));
+        assert_eq!(handles.remove::<&'static str>(first).map(|text| *text), Ok("1"));
+        assert_eq!(handles.remove::<&'static str>(first), Err(HandleError::Closed));
+        assert_eq!(text(&handles, first), Err(HandleError::Closed));
+        assert_eq!(text(&handles, second), Ok("2"));
+        assert_eq!(text(&handles, without_provenance_mut(second.addr() + 1)), Err(HandleError::Unknown));
+        let fourth = handles.add("4").expect("a handle");
+        for handle in [first, second, third, fourth] {
+            let is_plain = handle.addr() >= FIRST && handle.addr().is_multiple_of(STEP);
+            assert!(is_plain, "no handle looks like an event");
         }
-        for handle in [second, third] {
-            handles.remove(handle).expect("it lives");
-        }
-        assert_eq!(code(handles.find(third)), Code::PU_ERROR_INVALID_PARAMETER);
-        assert_eq!(code(handles.remove(foreign)), Code::PU_ERR_NOT_INITIALIZED);
+        assert!(![first, second, third].contains(&fourth), "no handle is given out twice");
     }
 
     #[test]
-    fn an_instance_in_use_outlives_its_handle() {
+    fn a_handle_of_another_kind_is_an_error_and_stays_open() {
         let handles = Handles::new();
-        let handle = handles.add(String::from("kept")).expect("a handle");
-        let used = handles.find(handle).expect("it lives");
-        drop(handles.remove(handle).expect("it lives"));
+        let of_text = handles.add("kept").expect("a handle");
+        assert!(handles.has_any::<&'static str>() && !handles.has_any::<u64>());
+        let number = handles.add(7_u64).expect("a handle");
+        assert_ne!(of_text, number, "all kinds share one range of numbers");
+        let other = HandleError::OtherKind("a test's text");
+        assert_eq!(handles.find::<u64>(of_text), Err(other));
+        assert_eq!(handles.remove::<u64>(of_text), Err(other));
+        assert_eq!(text(&handles, of_text), Ok("kept"));
+        assert_eq!(
+            other.describe::<u64>(),
+            "The handle is a test's text: pass a test's number, which OpenNumber returns."
+        );
+        assert_eq!(
+            HandleError::Closed.describe::<u64>(),
+            "The handle is closed. OpenNumber returns a test's number, and CloseNumber closes it."
+        );
+    }
+
+    #[test]
+    fn an_object_in_use_outlives_its_handle() {
+        let handles = Handles::new();
+        let handle = handles.add("kept").expect("a handle");
+        let used = handles.find::<&'static str>(handle).expect("it is open");
+        drop(handles.remove::<&'static str>(handle).expect("it is open"));
         assert_eq!(*used, "kept");
+    }
+
+    #[test]
+    fn numbers_run_out_without_being_used_again() {
+        let handles = Handles::new();
+        handles.write().next = usize::MAX - 3;
+        assert_eq!(handles.add("too many"), Err(HandleError::Exhausted));
+        assert!(!handles.has_any::<&'static str>());
     }
 }

@@ -62,6 +62,18 @@ impl FileTime {
         )
     }
 
+    /// The beginning of the day that this time is of.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::FileTime;
+    /// let epoch = FileTime::UNIX_EPOCH;
+    /// assert_eq!(epoch.saturating_add(FileTime::PER_DAY - 1).midnight(), epoch);
+    /// ```
+    #[must_use]
+    pub fn midnight(self) -> Self {
+        self.saturating_add(-self.0.rem_euclid(Self::PER_DAY))
+    }
+
     /// The date and the time of day, exact; `None` beyond the year 9999.
     #[must_use]
     pub fn to_civil(self) -> Option<DateTime> {
@@ -309,6 +321,54 @@ impl Moment {
     #[must_use]
     pub fn rfc3339(&self) -> String {
         self.to_string()
+    }
+
+    /// Reads what [`rfc3339`](Self::rfc3339) writes, with up to seven digits of the second's fraction; `Z` is UTC. `None` where
+    /// the text is anything else, or no date of the calendar.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::Moment;
+    /// for text in ["2013-02-19T18:50:17.844-08:00", "2024-03-05T10:00:00.000+01:00", "filetime:9223372036854775807"] {
+    ///     assert_eq!(Moment::parse_rfc3339(text).map(|moment| moment.rfc3339()).as_deref(), Some(text));
+    /// }
+    /// assert_eq!(Moment::parse_rfc3339("2013-02-19T18:50:17"), None);
+    /// ```
+    #[must_use]
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        if let Some(units) = text.strip_prefix("filetime:") {
+            return Some(Self { utc: FileTime(units.parse().ok()?), bias_minutes: 0 });
+        }
+        let mut scan = argument::Scan::new(text.as_bytes());
+        let year = scan.number(4, 4)?;
+        scan.expect(b'-')?;
+        let month = scan.number(2, 2)?;
+        scan.expect(b'-')?;
+        let day = scan.number(2, 2)?;
+        scan.expect(b'T')?;
+        let hour = scan.number(2, 2)?;
+        scan.expect(b':')?;
+        let minute = scan.number(2, 2)?;
+        scan.expect(b':')?;
+        let second = scan.number(2, 2)?;
+        let fraction = if scan.expect(b'.').is_some() { scan.fraction(7)? } else { 0 };
+        let bias_minutes = if scan.expect(b'Z').is_some() {
+            0
+        } else {
+            let is_ahead = scan.expect(b'+').is_some();
+            if !is_ahead {
+                scan.expect(b'-')?;
+            }
+            let hours = scan.number(2, 2)?;
+            scan.expect(b':')?;
+            let minutes = scan.number(2, 2).filter(|&minutes| minutes < 60 && hours < 24)?;
+            let offset = (hours * 60 + minutes) as i32;
+            if is_ahead { -offset } else { offset }
+        };
+        if !scan.is_at_end() {
+            return None;
+        }
+        let local = from_fields([year, month, day, hour, minute, second], fraction)?;
+        Some(Self::from_local(local, bias_minutes))
     }
 }
 

@@ -26,7 +26,8 @@ const MAX_BUCKETS: u32 = 1 << 14;
 /// A mergeable summary of values that answers any quantile within 1 % of the value of the nearest rank: exactly for up to
 /// 128 values that differ from zero, to single precision for up to 1024, by a sketch beyond.
 ///
-/// The answer depends only on the values, never on the order in which they came or were merged.
+/// The answer depends only on the values, never on the order in which they came or were merged, nor on clones in between:
+/// how values are kept is decided by their number alone.
 #[derive(Clone, Default)]
 pub struct Quantiles {
     zeros: u64,
@@ -75,23 +76,19 @@ impl Quantiles {
             self.zeros += 1;
             return;
         }
+        let is_sketched = self.sketch.is_some();
         match &mut self.kept {
-            Kept::Exact(kept) if kept.len() < kept.capacity() => kept.push(observed),
-            Kept::Rounded(kept) if kept.len() < kept.capacity() => kept.push(rounded(observed)),
+            Kept::Exact(kept) if kept.len() < EXACT => push(kept, observed, EXACT),
+            Kept::Rounded(kept) if kept.len() < rounded_limit(is_sketched) => kept.push(rounded(observed)),
             Kept::Off => {}
-            _ => self.add_with_room(observed),
+            _ => self.add_past_limit(observed),
         }
     }
 
-    /// Adds a value where what was kept so far has used up its room.
+    /// Adds a value where as many are kept as may be kept this way.
     #[cold]
-    fn add_with_room(&mut self, observed: f64) {
+    fn add_past_limit(&mut self, observed: f64) {
         match &mut self.kept {
-            Kept::Exact(kept) if kept.len() < EXACT => {
-                // Few values need little room; a counter that goes on being busy needs all of it.
-                kept.reserve_exact(if kept.is_empty() { FEW } else { EXACT - kept.len() });
-                kept.push(observed);
-            }
             Kept::Exact(kept) => {
                 let mut all = Vec::with_capacity(ROUNDED);
                 all.extend(kept.iter().map(|&exact| rounded(exact)));
@@ -175,10 +172,25 @@ impl Quantiles {
             Kept::Off => {}
         }
         match &mut self.kept {
-            Kept::Rounded(kept) if kept.capacity() == PENDING => kept.clear(),
+            // Room for more than is gathered from here on is given back.
+            Kept::Rounded(kept) if kept.capacity() <= PENDING => kept.clear(),
             kept => *kept = Kept::Rounded(Vec::with_capacity(PENDING)),
         }
     }
+}
+
+/// How many values are kept in single precision before they go into a sketch.
+fn rounded_limit(is_sketched: bool) -> usize {
+    if is_sketched { PENDING } else { ROUNDED }
+}
+
+/// Appends a value, with little room for few values and all of the room for more.
+#[inline]
+fn push(kept: &mut Vec<f64>, observed: f64, limit: usize) {
+    if kept.len() == kept.capacity() {
+        kept.reserve_exact(if kept.is_empty() { FEW } else { limit - kept.len() });
+    }
+    kept.push(observed);
 }
 
 /// Single precision, within the range that the sketch tells apart. It keeps the order of values, and is far finer than
@@ -260,6 +272,22 @@ mod tests {
         for (quantile, got) in asked.into_iter().zip(quantiles.at(asked).expect("values")) {
             let expected = nearest_rank(&mut values, quantile);
             assert!((got - expected).abs() <= expected.abs() * 0.01, "{quantile}: {got} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_clone_continues_as_the_original() {
+        for count in [100, 200, ROUNDED, ROUNDED + 1, ROUNDED + PENDING - 3] {
+            let values: Vec<f64> = (1..=count + 100).map(|at| (at * 7919 % 4001) as f64 * 1.37).collect();
+            let mut original = Quantiles::default();
+            values[..count].iter().for_each(|&value| original.add(value));
+            let mut clone = original.clone();
+            for summary in [&mut original, &mut clone] {
+                values[count..].iter().for_each(|&value| summary.add(value));
+            }
+            let all = [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0];
+            assert_eq!(clone.at(all), original.at(all), "{count}");
+            assert_eq!(clone.sketch.is_some(), original.sketch.is_some(), "{count}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Counter sets, counters and instances: the descriptions that samples share.
 
+mod rows;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -7,6 +9,8 @@ use std::sync::Arc;
 
 use crate::counter_type::{CounterType, Suffix};
 use crate::formula::{Calculator, Formula};
+
+pub use rows::rows_before;
 
 /// How much of a counter set one [`Group`](crate::sample::Group) of a sample holds; a log keeps it as the kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,7 +216,8 @@ impl Instance {
         Self::new(None, "", 0)
     }
 
-    /// Number of the instance within its [`InstanceTable`], counted from 0 in the order of appearance; never reused.
+    /// Number of the instance within its [`InstanceTable`], counted from 0 in the order of appearance; never reused, so it
+    /// grows with every instance that ever appeared. Not an index: [`rows_before`] finds rows.
     pub fn id(&self) -> u32 {
         self.id
     }

@@ -11,6 +11,7 @@ use crate::civil::Moment;
 use crate::formula::{Calculator, Formula};
 use crate::quantiles::Quantiles;
 use crate::raw::RawValue;
+use crate::status::Status;
 
 pub use packed::{PackedStatistics, Packing};
 pub use series::{Pairing, Series};
@@ -137,7 +138,8 @@ impl Statistics {
     }
 
     /// A state like this one, to which nothing was added.
-    fn emptied(&self) -> Self {
+    #[must_use]
+    pub fn emptied(&self) -> Self {
         let mut empty = Self::new(self.formula, self.intervals, self.last_machine.clone());
         if self.quantiles.is_off() {
             empty.quantiles = Quantiles::off();
@@ -150,22 +152,32 @@ impl Statistics {
         self.errors == 0 && self.first_time.is_none()
     }
 
-    /// Adds the interval from `older` to `newer` (for one-sample types: `newer` alone), which ended at `at`.
+    /// Adds the interval from `older` to `newer` (for one-sample types: `newer` alone), which ended at `at`. Returns why it
+    /// is an error where it is one.
     #[inline]
-    pub fn add(&mut self, calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue, at: Moment) {
-        let (Some(formula), Ok(terms)) = (self.formula, calculator.terms(older, newer)) else {
-            self.errors += 1;
-            if newer.status.is_good() {
-                self.reach(at);
+    pub fn add(
+        &mut self,
+        calculator: &Calculator,
+        older: Option<&RawValue>,
+        newer: &RawValue,
+        at: Moment,
+    ) -> Option<Status> {
+        let (formula, terms) = match (self.formula, calculator.terms(older, newer)) {
+            (Some(formula), Ok(terms)) => (formula, terms),
+            (_, terms) => {
+                self.errors += 1;
+                if newer.status.is_good() {
+                    self.reach(at);
+                }
+                return Some(terms.err().unwrap_or(Status::INVALID_DATA));
             }
-            return;
         };
         self.sums.add(formula, &terms, calculator.time_base(), newer.multi_count);
         self.reach(at);
         self.take_own_last(terms.formatted, at.utc.0);
         let moved = !formula.uses_second_difference() || terms.denominator != 0;
         if !moved && self.intervals == Intervals::Active {
-            return;
+            return None;
         }
         self.values += 1;
         // A numerator that moved without its denominator is formatted as 0, but that 0 measures nothing.
@@ -179,6 +191,7 @@ impl Statistics {
             }
             self.quantiles.add(terms.formatted);
         }
+        None
     }
 
     /// Notes that the stretch covers `at`, the moment of a good raw value.

@@ -132,7 +132,7 @@ impl Group {
     ) -> Result<Self, Refusal> {
         let open = |event: Event, leader: Option<&OwnedFd>| {
             let event = Event { excluded, ..event };
-            open_with_more_files(kernel, &event, target, leader)
+            open_counter(kernel, &event, target, leader)
         };
         let open_for_user = |event: Event, leader: Option<&OwnedFd>| {
             // Units that do not know the bit refuse it.
@@ -157,7 +157,7 @@ impl Group {
                 // Events of the time stamp counter know of no kernel or user.
                 let excluded = if event.kind == HARDWARE { excluded } else { Excluded::Nothing };
                 let event = Event { excluded, ..event };
-                match open_with_more_files(kernel, &event, target, Some(&leader)) {
+                match open_counter(kernel, &event, target, Some(&leader)) {
                     Ok(counter) => Third::Counter { _counter: counter },
                     // The machine does not have it, or not in a group with the others, or not for this user.
                     Err(Refusal {
@@ -254,18 +254,14 @@ impl Group {
     }
 }
 
-/// Opens a counter; where the limit of open files is in the way, raises it first.
-fn open_with_more_files(
+/// Opens a counter.
+fn open_counter(
     kernel: &Arc<dyn Kernel>,
     event: &Event,
     target: Target,
     leader: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Refusal> {
-    let open = || kernel.open(event, target, leader.map(|leader| leader.as_fd()));
-    let opened = match open() {
-        Err(Errno::MFILE) if kernel.raise_file_limit() => open(),
-        opened => opened,
-    };
+    let opened = kernel.open(event, target, leader.map(|leader| leader.as_fd()));
     opened.map_err(|errno| Refusal { event: event.name, errno })
 }
 

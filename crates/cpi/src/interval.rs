@@ -53,9 +53,11 @@ pub(crate) fn measure(
     let has_unhalted = |snapshot: &Snapshot| {
         snapshot.processors.iter().all(|reading| reading.opening == 0 || reading.has_unhalted)
     };
-    let busy_time = match meaning.has_counters && has_unhalted(start) && has_unhalted(end) {
-        true => BusyTime::Unhalted,
-        false => BusyTime::Accounted,
+    let busy_time = if meaning.has_counters && has_unhalted(start) && has_unhalted(end) {
+        BusyTime::Unhalted
+    } else {
+        let steps = if data.elapsed < ACCOUNT_STEP { ACCOUNT_STATES } else { 0 };
+        BusyTime::Accounted { more_than: steps }
     };
     lost.clear();
     data.processors.clear();
@@ -92,9 +94,16 @@ pub(crate) fn measure(
 enum BusyTime {
     /// A counter that halts with the processor, by the clock.
     Unhalted,
-    /// The kernel's account.
-    Accounted,
+    /// The kernel's account, where it moved by more than so many steps.
+    Accounted { more_than: u64 },
 }
+
+/// The step of the kernel's account of busy and idle time (`USER_HZ` is 100). Of a shorter interval it says nothing: a
+/// processor that was busy all the time may show a step of idle time, and none of busy time.
+const ACCOUNT_STEP: Duration = Duration::from_millis(10);
+
+/// The states of a processor that are accounted for by themselves: each may move by a step in an interval that has none.
+const ACCOUNT_STATES: u64 = 10;
 
 /// Elapsed cycles of processors whose counter halts and of which no busy time was seen: they went by at the rate of those
 /// that were seen busy. Where none was, they stay unknown (0), and so do those of the system.
@@ -141,9 +150,11 @@ fn processor(
     let counts = if meaning.has_counters { now.counts().since(&then.counts()) } else { None };
     let (busy, total) = match (busy_time, counts) {
         (BusyTime::Unhalted, Some(counts)) => (counts.third.min(clock), clock),
-        (BusyTime::Accounted, _) if then.total != 0 && now.total != 0 => {
-            let total = now.total.saturating_sub(then.total);
-            (now.busy.saturating_sub(then.busy).min(total), total)
+        (BusyTime::Accounted { more_than }, _) if then.total != 0 && now.total != 0 => {
+            match now.total.saturating_sub(then.total) {
+                total if total > more_than => (now.busy.saturating_sub(then.busy).min(total), total),
+                _ => (0, 0),
+            }
         }
         _ => (0, 0),
     };
@@ -203,4 +214,42 @@ fn share(value: u64, part: u64, whole: u64) -> u64 {
     }
     let scaled = (u128::from(value) * u128::from(part) + u128::from(whole / 2)) / u128::from(whole);
     u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The busy share of an interval, in milliseconds, in which the kernel accounted for so many steps, where there are no
+    /// counters.
+    fn busy_percent(milliseconds: u64, busy: u64, total: u64) -> Option<f64> {
+        let at = |milliseconds: u64, busy: u64, total: u64| Snapshot {
+            ticks: milliseconds * 1_000_000,
+            far_ticks: milliseconds * 1_000_000,
+            now: Duration::from_millis(milliseconds),
+            thread: RawReading::default(),
+            processors: vec![ProcessorReading { busy, total, ..ProcessorReading::default() }; 2],
+        };
+        let meaning = Meaning {
+            clock_counts_cycles: true,
+            in_idle: InIdle::Counts,
+            is_scaled: true,
+            has_counters: false,
+        };
+        let mut data = CpiData::default();
+        let (start, end) = (at(5, 70, 900), at(5 + milliseconds, 70 + busy, 900 + total));
+        measure(&start, &end, meaning, &mut data, &mut Vec::new());
+        assert_eq!(data.processors[0].measured.busy_percent(), data.system.busy_percent());
+        data.system.busy_percent()
+    }
+
+    #[test]
+    fn an_interval_shorter_than_a_step_of_the_account_has_no_busy_share() {
+        assert_eq!(busy_percent(3, 0, 0), None);
+        // A step of idle time ended in it: that says nothing of the 3 ms.
+        assert_eq!(busy_percent(3, 0, 1), None);
+        assert_eq!(busy_percent(9, 1, 2), None);
+        assert_eq!(busy_percent(10, 0, 1), Some(0.0));
+        assert_eq!(busy_percent(20, 1, 2), Some(50.0));
+    }
 }

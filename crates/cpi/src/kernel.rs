@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 use tachograph_system::{OnlineProcessors, ProcessorTimes, Roots, processor_list};
 
 use crate::event::{Event, Target};
@@ -75,9 +75,6 @@ pub(crate) trait Kernel: Debug + Send + Sync {
 
     /// Whether this is a virtual machine; `false` where it does not show.
     fn is_virtual(&self) -> bool;
-
-    /// Raises the limit of open files to the highest that may be had; whether that is more than before.
-    fn raise_file_limit(&self) -> bool;
 
     /// The limit of open files in force.
     fn file_limit(&self) -> Option<u64>;
@@ -246,17 +243,6 @@ impl Kernel for Linux {
         has_flag(&self.roots, "hypervisor")
             || self.roots.sys.join("hypervisor/type").exists()
             || self.roots.proc.join("device-tree/hypervisor").exists()
-    }
-
-    fn raise_file_limit(&self) -> bool {
-        let limit = getrlimit(Resource::Nofile);
-        let is_lower = match (limit.current, limit.maximum) {
-            (Some(current), Some(maximum)) => current < maximum,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        let highest = Rlimit { current: limit.maximum, maximum: limit.maximum };
-        is_lower && setrlimit(Resource::Nofile, highest).is_ok()
     }
 
     fn file_limit(&self) -> Option<u64> {

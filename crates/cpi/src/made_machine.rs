@@ -38,7 +38,6 @@ pub(crate) struct State {
     pub(crate) refuses_units: bool,
     pub(crate) paranoid: i64,
     pub(crate) file_limit: u64,
-    pub(crate) highest_file_limit: u64,
     /// Which kind of core, by its unit's type, the thread runs on; its counters on others stand still.
     pub(crate) thread_unit: Option<u32>,
     /// Busy time is accounted of this processor only.
@@ -83,7 +82,6 @@ impl Made {
             refuses_units: false,
             paranoid: 2,
             file_limit: 1024,
-            highest_file_limit: 1024,
             thread_unit: None,
             accounts_busy_of: None,
             clock_offset: 0,
@@ -319,13 +317,6 @@ impl Kernel for Made {
 
     fn is_virtual(&self) -> bool {
         false
-    }
-
-    fn raise_file_limit(&self) -> bool {
-        let mut state = self.state();
-        let is_more = state.highest_file_limit > state.file_limit;
-        state.file_limit = state.highest_file_limit;
-        is_more
     }
 
     fn file_limit(&self) -> Option<u64> {

@@ -1,10 +1,11 @@
 //! Which process is behind a name: breaks pairs where Windows renumbered `#n`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use tachograph_counters::CounterType;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::CounterSet;
+use tachograph_counters::set::{Counter, CounterSet, Instances};
 
 use crate::{FlowError, Selection, Source};
 
@@ -20,7 +21,7 @@ pub struct Identity<S> {
     /// The groups of the sample before, to find out only once where identities stand.
     known: Vec<(Arc<CounterSet>, Role)>,
     sets: Vec<IdentitySet>,
-    /// Changes are counted for what is asked for only.
+    /// Changes are counted where they break a pair of a counter that is asked for.
     selection: Selection,
     renumbered: Arc<std::sync::atomic::AtomicU64>,
 }
@@ -37,11 +38,18 @@ enum Role {
 }
 
 /// The identities of one counter set of one machine.
+#[derive(Default)]
 struct IdentitySet {
     key: (String, String),
     /// By the instance's number: its identity now.
     now: HashMap<u32, Known>,
     before: HashMap<u32, Known>,
+    /// By the instance's name: its identity in the last sample of the log before.
+    carried: HashMap<Box<str>, Known>,
+    /// The rows of the groups that hold the identities of now.
+    rows: Vec<Instances>,
+    /// Which of the paths asked for select a counter of this set that needs two samples; one without a name is all of them.
+    paired: BTreeSet<Option<usize>>,
 }
 
 /// What is behind an instance.
@@ -76,13 +84,17 @@ impl<S: Source> Identity<S> {
         if same {
             return;
         }
-        self.sets.clear();
+        let mut earlier: HashMap<_, _> =
+            std::mem::take(&mut self.sets).into_iter().map(|set| (set.key.clone(), set)).collect();
+        // A log can hold as many sets as it has columns.
+        let mut by_key: HashMap<(String, String), usize> = HashMap::new();
         let mut roles = vec![Role::None; sample.groups.len()];
         for (group, role) in sample.groups.iter().zip(&mut roles) {
             if let Some((counter, column)) = identity_column(&group.set) {
                 let key = key_of(&group.set);
-                let set = self.sets.iter().position(|set| set.key == key).unwrap_or_else(|| {
-                    self.sets.push(IdentitySet { key, now: HashMap::new(), before: HashMap::new() });
+                let set = *by_key.entry(key.clone()).or_insert_with(|| {
+                    let before = earlier.remove(&key);
+                    self.sets.push(IdentitySet::new(key, before));
                     self.sets.len() - 1
                 });
                 *role = Role::Holds { set, column, counter };
@@ -90,11 +102,13 @@ impl<S: Source> Identity<S> {
         }
         if !self.sets.is_empty() {
             for (group, role) in sample.groups.iter().zip(&mut roles) {
-                if *role == Role::None {
-                    let key = key_of(&group.set);
-                    if let Some(set) = self.sets.iter().position(|set| set.key == key) {
-                        *role = Role::Follows(set);
-                    }
+                if *role == Role::None
+                    && let Some(&set) = by_key.get(&key_of(&group.set))
+                {
+                    *role = Role::Follows(set);
+                }
+                if let Role::Holds { set, .. } | Role::Follows(set) = *role {
+                    self.sets[set].paired.extend(self.selection.selecting_pairs(&group.set));
                 }
             }
         }
@@ -102,24 +116,43 @@ impl<S: Source> Identity<S> {
     }
 }
 
-fn key_of(set: &CounterSet) -> (String, String) {
+/// Properties shared by all groups of one counter set of one machine.
+pub(crate) fn key_of(set: &CounterSet) -> (String, String) {
     (set.machine.to_lowercase(), set.name.to_lowercase())
 }
 
 /// The identity counter of a set that tells most, and its column.
 fn identity_column(set: &CounterSet) -> Option<(usize, usize)> {
-    IDENTITY_COUNTERS.iter().enumerate().find_map(|(number, wanted)| {
-        let column = set.counters.iter().position(|counter| {
-            let english = counter.english_name.as_ref().unwrap_or(&counter.name);
-            english.eq_ignore_ascii_case(wanted)
-        });
-        column.map(|column| (number, column))
-    })
+    let columns = set.counters.iter().enumerate();
+    // What is formatted already needs no pairs.
+    let raw = columns.filter(|(_, counter)| counter.counter_type != CounterType::DOUBLE_RAW);
+    raw.filter_map(|(column, counter)| Some((identity_counter(counter)?, column))).min()
+}
+
+/// The place of a counter among [`IDENTITY_COUNTERS`], by its English name: a multi record of another language does not
+/// say that it is one.
+pub(crate) fn identity_counter(counter: &Counter) -> Option<usize> {
+    let english = counter.english_name.as_ref().unwrap_or(&counter.name);
+    IDENTITY_COUNTERS.iter().position(|wanted| english.eq_ignore_ascii_case(wanted))
 }
 
 impl IdentitySet {
+    /// A set of which nothing is known but what the log before held.
+    fn new(key: (String, String), before: Option<Self>) -> Self {
+        let mut carried = HashMap::new();
+        if let Some(before) = before {
+            for instance in before.rows.iter().flat_map(|rows| rows.iter()) {
+                if let Some(known) = before.now.get(&instance.id()) {
+                    carried.insert(instance.label().into(), *known);
+                }
+            }
+        }
+        Self { key, carried, ..Self::default() }
+    }
+
     /// Takes in what a group holds.
     fn hold(&mut self, group: &Group, column: usize, counter: usize) {
+        self.rows.push(Arc::clone(&group.instances));
         for (instance, values) in group.instances.iter().zip(group.rows()) {
             let raw = values[column];
             if raw.status.is_error() {
@@ -144,11 +177,11 @@ impl IdentitySet {
                 continue;
             }
             // Numbers of two counters say nothing of each other.
-            let is_another = self
-                .before
-                .get(&instance.id())
-                .is_some_and(|before| before.counter == now.counter && before.identity != now.identity);
-            renumbered += u64::from(is_another && selection.concerns(&group.set, instance));
+            let before = self.before.get(&instance.id()).or_else(|| self.carried.get(instance.label()));
+            let is_another =
+                before.is_some_and(|before| before.counter == now.counter && before.identity != now.identity);
+            let is_paired = || self.paired.iter().any(|&path| selection.takes(path, &group.set, instance));
+            renumbered += u64::from(is_another && is_paired());
         }
         renumbered
     }
@@ -166,6 +199,7 @@ impl<S: Source> Source for Identity<S> {
         for set in &mut self.sets {
             std::mem::swap(&mut set.now, &mut set.before);
             set.now.clear();
+            set.rows.clear();
         }
         let present = || self.known.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
         for ((_, role), group) in present() {
@@ -180,6 +214,7 @@ impl<S: Source> Source for Identity<S> {
                 renumbered += self.sets[set].renumbered(group, &self.selection);
             }
         }
+        self.sets.iter_mut().filter(|set| !set.rows.is_empty()).for_each(|set| set.carried.clear());
         self.renumbered.fetch_add(renumbered, std::sync::atomic::Ordering::Relaxed);
         for ((_, role), group) in self.known.iter().zip(&mut sample.groups) {
             let (Role::Holds { set, .. } | Role::Follows(set)) = *role else { continue };

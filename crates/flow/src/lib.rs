@@ -10,10 +10,12 @@
 
 #![forbid(unsafe_code)]
 
+mod baselines;
 mod chain;
 mod error;
 mod identity;
 mod in_zone;
+mod joined;
 pub mod live;
 pub mod logs;
 mod machines;
@@ -32,11 +34,13 @@ mod window;
 
 use tachograph_counters::sample::Sample;
 
+pub use baselines::Baselines;
 pub use chain::Chain;
 pub use error::FlowError;
 pub use identity::Identity;
 pub use in_zone::InZone;
-pub use machines::SideBySide;
+pub use joined::Joined;
+pub use machines::{InTurn, SideBySide};
 pub use merge::{Merge, machines_overlap};
 pub use readahead::Readahead;
 pub use select::Select;
@@ -79,6 +83,16 @@ pub trait Sink {
     /// When it cannot be written.
     fn finish(&mut self) -> Result<(), FlowError> {
         Ok(())
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        (**self).take(sample)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        (**self).finish()
     }
 }
 

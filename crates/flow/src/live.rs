@@ -18,7 +18,7 @@ use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
 
 pub use lookout::Refresh;
 pub use report::{LiveReport, LiveTrouble};
-pub use ticker::Stop;
+pub use ticker::{Stop, offset_of};
 
 use crate::{FlowError, Selection, Source};
 use lookout::Lookout;
@@ -39,6 +39,10 @@ pub struct LiveOptions {
     /// Whether counters of floating point numbers ([`CounterType::DOUBLE_RAW`]) are
     /// [left out](LiveSource::left_out): a BLG cannot hold them.
     pub is_for_blg: bool,
+    /// Whether whatever takes the samples pairs values by [identities](tachograph_counters::sample::Group::identities) too, as
+    /// the sinks of this crate do. Then a process that replaces another has its name in the next sample; else it has
+    /// another name for one sample, since logs are paired by names alone.
+    pub pairs_by_identity: bool,
     /// Minutes to add to local time to get UTC, for the whole run: local times then rise, also where daylight time ends.
     pub bias_minutes: i32,
     /// When the machine was started, UTC; 0 where unknown.
@@ -56,6 +60,7 @@ impl Default for LiveOptions {
             duration: None,
             has_baseline: false,
             is_for_blg: false,
+            pairs_by_identity: false,
             bias_minutes: 0,
             boot_time: FileTime(0),
             stop: Stop::default(),
@@ -142,10 +147,10 @@ impl LiveSource {
         let mut before = std::mem::take(&mut self.groups);
         for (place, set) in self.query.sets().iter().enumerate() {
             match self.named.get_mut(place) {
-                None => self.named.push(NamedSet::new(set)),
+                None => self.named.push(NamedSet::new(set, self.options.pairs_by_identity)),
                 Some(named) if named.is_of(set) => {}
                 Some(named) => {
-                    *named = NamedSet::new(set);
+                    *named = NamedSet::new(set, self.options.pairs_by_identity);
                     before.retain(|group| group.set() != place);
                 }
             }

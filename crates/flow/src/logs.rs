@@ -1,11 +1,11 @@
 //! Logs as sources.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tachograph_counters::sample::Sample;
-use tachograph_logs::{LogFacts, LogReader, Mark, Problems};
+use tachograph_logs::{Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding};
 
 use crate::{FlowError, Source};
 
@@ -16,7 +16,10 @@ pub struct LogReport {
     path: PathBuf,
     facts: Arc<LogFacts>,
     bytes_read: Arc<AtomicU64>,
+    buffer_bytes: Arc<AtomicU64>,
     problems: Arc<Mutex<Problems>>,
+    has_twenty_digits: Arc<AtomicBool>,
+    encoding: Arc<Mutex<Option<TextEncoding>>>,
 }
 
 impl LogReport {
@@ -35,6 +38,28 @@ impl LogReport {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
+    /// How many bytes of the log its reader holds, as [`LogReader::buffer_bytes`].
+    pub fn buffer_bytes(&self) -> u64 {
+        self.buffer_bytes.load(Ordering::Relaxed)
+    }
+
+    /// With how many digits its values are written as text, as far as it was read; see [`LogReader::digits`].
+    pub fn digits(&self) -> Digits {
+        if self.has_twenty_digits.load(Ordering::Relaxed) { Digits::Twenty } else { Digits::Seventeen }
+    }
+
+    /// Takes over what an earlier reading of the same log found out of its digits.
+    pub(crate) fn know_digits(&self, earlier: &Self) {
+        if earlier.path == self.path && earlier.digits() == Digits::Twenty {
+            self.has_twenty_digits.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How its characters are encoded, where that was guessed; see [`LogReader::guessed_encoding`].
+    pub fn guessed_encoding(&self) -> Option<TextEncoding> {
+        *self.encoding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What was found damaged so far.
     pub fn problems(&self) -> Problems {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -47,6 +72,8 @@ pub struct LogSource {
     report: LogReport,
     /// How many problems the report holds already.
     reported: u64,
+    /// The encoding that the report holds already.
+    encoding: Option<TextEncoding>,
     /// What is read was read before, and is not reported again.
     is_quiet: bool,
 }
@@ -58,7 +85,16 @@ impl LogSource {
     ///
     /// When the file cannot be read or is no log.
     pub fn open(path: &Path) -> Result<Self, FlowError> {
-        Ok(Self::new(path, tachograph_logs::open(path)?))
+        Self::open_with(path, &ReadOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and when a text log needs more memory than the options' budget has left.
+    pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Self, FlowError> {
+        Ok(Self::new(path, tachograph_logs::open_with(path, options)?))
     }
 
     /// A source over a reader; `path` is for messages.
@@ -67,9 +103,12 @@ impl LogSource {
             path: path.to_path_buf(),
             facts: Arc::new(reader.facts().clone()),
             bytes_read: Arc::default(),
+            buffer_bytes: Arc::default(),
             problems: Arc::default(),
+            has_twenty_digits: Arc::new(AtomicBool::new(reader.digits() == Digits::Twenty)),
+            encoding: Arc::default(),
         };
-        Self { reader, report, reported: 0, is_quiet: false }
+        Self { reader, report, reported: 0, encoding: None, is_quiet: false }
     }
 
     /// What becomes known of the log, to be kept while the source is consumed.
@@ -114,7 +153,16 @@ impl Source for LogSource {
         if self.is_quiet {
             return Ok(more?);
         }
+        self.report.buffer_bytes.store(self.reader.buffer_bytes(), Ordering::Relaxed);
         self.report.bytes_read.store(self.reader.bytes_read(), Ordering::Relaxed);
+        if self.reader.digits() == Digits::Twenty {
+            self.report.has_twenty_digits.store(true, Ordering::Relaxed);
+        }
+        let encoding = self.reader.guessed_encoding();
+        if encoding != self.encoding {
+            self.encoding = encoding;
+            *self.report.encoding.lock().unwrap_or_else(PoisonError::into_inner) = encoding;
+        }
         let problems = self.reader.problems();
         if problems.count() != self.reported {
             self.reported = problems.count();

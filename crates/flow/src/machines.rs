@@ -51,6 +51,67 @@ impl SideBySide {
     }
 }
 
+/// A row for each sample of every machine, in the order of time.
+///
+/// Sources are the stretches of different machines. Samples of one moment follow each other;
+/// [`Joined`](crate::Joined) makes one row of them.
+pub struct InTurn {
+    machines: Vec<Machine>,
+    /// The machine whose sample was given out last: it is read on at the next call.
+    taken: Option<usize>,
+    started: bool,
+    log: u32,
+}
+
+struct Machine {
+    source: Box<dyn Source>,
+    /// The next sample, unless the source has ended.
+    head: Sample,
+    ended: bool,
+    /// The log of the sample before.
+    log: Option<u32>,
+}
+
+impl InTurn {
+    /// Over the given machines, which come in this order where samples are of one moment.
+    pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
+        let machine = |source| Machine { source, head: Sample::default(), ended: false, log: None };
+        Self { machines: sources.into_iter().map(machine).collect(), taken: None, started: false, log: 0 }
+    }
+
+    fn advance(&mut self, number: usize) -> Result<(), FlowError> {
+        let machine = &mut self.machines[number];
+        machine.ended = !machine.source.next(&mut machine.head)?;
+        Ok(())
+    }
+}
+
+impl Source for InTurn {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if !std::mem::replace(&mut self.started, true) {
+            for number in 0..self.machines.len() {
+                self.advance(number)?;
+            }
+        } else if let Some(taken) = self.taken.take() {
+            self.advance(taken)?;
+        }
+        let running = (0..self.machines.len()).filter(|&number| !self.machines[number].ended);
+        let Some(first) = running.min_by_key(|&number| (self.machines[number].head.at.utc, number)) else {
+            return Ok(false);
+        };
+        let machine = &mut self.machines[first];
+        // Every machine numbers its own logs; those of all together rise with time.
+        let log = machine.head.log;
+        if machine.log.replace(log).is_some_and(|before| before != log) {
+            self.log = self.log.wrapping_add(1);
+        }
+        std::mem::swap(sample, &mut machine.head);
+        sample.log = self.log;
+        self.taken = Some(first);
+        Ok(true)
+    }
+}
+
 impl Follower {
     fn read(&mut self) -> Result<Option<Sample>, FlowError> {
         let mut sample = std::mem::take(&mut self.spare);
@@ -86,8 +147,11 @@ impl Source for SideBySide {
         let utc = sample.at.utc.0;
         for follower in &mut self.followers {
             self.left_out.fetch_add(follower.follow(utc)?, Ordering::Relaxed);
-            let near =
-                follower.current.as_ref().is_some_and(|current| utc - current.at.utc.0 <= self.tolerance);
+            // Times are those of the logs: two may be further apart than a difference can say.
+            let near = follower
+                .current
+                .as_ref()
+                .is_some_and(|current| sample.at.utc.since(current.at.utc) <= self.tolerance);
             if near && let Some(current) = follower.current.take() {
                 let boot_time = current.boot_time;
                 sample.groups.extend(current.groups.into_iter().map(|mut group| {

@@ -1,9 +1,11 @@
 //! Several logs as one stretch of time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_logs::Mark;
 
 use crate::logs::LogSource;
@@ -12,9 +14,10 @@ use crate::{FlowError, Source};
 
 /// The samples of several logs in the order of their times.
 ///
-/// Logs of one machine are one stretch: two of its samples of the same moment are an error that names both files, unless
-/// one of them only opens a window (a log that was cut with its baseline). That one is left out where the other has the
-/// same counters, and comes after it where it has others.
+/// Logs of one machine are one stretch: two of its samples of the same moment that have a counter in common are an error
+/// that names both files. Those of two collectors with different counters follow each other. A sample that only opens a
+/// window (a log that was cut with its baseline) is left out where the other has the same counters, and comes after it
+/// where it has others.
 pub struct Merge {
     inputs: Vec<Input>,
     /// The input whose sample was given out last: it is read on at the next call.
@@ -22,6 +25,9 @@ pub struct Merge {
     started: bool,
     /// The number for the next log or part of a log that comes.
     next_log: u32,
+    /// Of two inputs that had samples of one moment: the lists of counters that were compared last, and whether they have
+    /// a counter in common.
+    compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
 
 struct Input {
@@ -32,8 +38,9 @@ struct Input {
     ended: bool,
     /// Machines of the groups met, in lower case.
     machines: BTreeSet<String>,
-    /// Machines were taken from a sample with these groups.
-    groups_seen: usize,
+    /// The descriptions of the head's groups, which the machines were taken from, and how often they changed.
+    sets: Vec<Arc<CounterSet>>,
+    list: u64,
     /// The part of the log that the head is from, and its number among those of all logs.
     part: Option<u32>,
     log: u32,
@@ -67,13 +74,14 @@ impl Merge {
                 head: Sample::default(),
                 ended: false,
                 machines: BTreeSet::new(),
-                groups_seen: usize::MAX,
+                sets: Vec::new(),
+                list: 0,
                 part: None,
                 log: 0,
                 head_mark: None,
             })
             .collect();
-        Self { inputs, taken: None, started: false, next_log: 0 }
+        Self { inputs, taken: None, started: false, next_log: 0, compared: HashMap::new() }
     }
 
     fn start(&mut self) -> Result<(), FlowError> {
@@ -96,8 +104,11 @@ impl Merge {
                 self.next_log = self.next_log.wrapping_add(1);
             }
             input.head.log = input.log;
-            if input.groups_seen != input.head.groups.len() {
-                input.groups_seen = input.head.groups.len();
+            let same = input.sets.len() == input.head.groups.len()
+                && input.sets.iter().zip(&input.head.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set));
+            if !same {
+                input.sets = input.head.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+                input.list += 1;
                 input.machines = machines_of(&input.head);
             }
         }
@@ -185,6 +196,9 @@ impl Merge {
                 continue;
             }
             if !self.inputs[other].head.is_baseline {
+                if !self.share_counter(first, other) {
+                    continue;
+                }
                 return Err(FlowError::SameMoment {
                     first: self.inputs[first.min(other)].path.clone(),
                     second: self.inputs[first.max(other)].path.clone(),
@@ -198,9 +212,46 @@ impl Merge {
         Ok(())
     }
 
+    fn share_counter(&mut self, one: usize, other: usize) -> bool {
+        let (key, lists) = ([one, other], [self.inputs[one].list, self.inputs[other].list]);
+        match self.compared.get(&key) {
+            Some((compared, have_common)) if *compared == lists => *have_common,
+            _ => {
+                let have_common = have_common_counter(&self.inputs[one].sets, &self.inputs[other].sets);
+                self.compared.insert(key, (lists, have_common));
+                have_common
+            }
+        }
+    }
+
     fn share_machine(&self, one: usize, other: usize) -> bool {
         !self.inputs[one].machines.is_disjoint(&self.inputs[other].machines)
     }
+}
+
+/// Whether two lists of descriptions have a counter of an instance in common. A wildcard has those of all instances.
+fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bool {
+    let counters = |sets: &[Arc<CounterSet>]| {
+        let mut counters = HashSet::new();
+        for set in sets {
+            let column = format!(r"\\{}\{}", set.machine, set.name).to_lowercase();
+            let instance = set.instance.as_ref().filter(|_| set.extent == Extent::Value);
+            for counter in &set.counters {
+                let counter = format!(r"{column}\{}", counter.name.to_lowercase());
+                counters.insert((counter, instance.map(|instance| instance.label().to_owned())));
+            }
+        }
+        counters
+    };
+    let (one, other) = (counters(one), counters(other));
+    // Of a wildcard and an instance of it, the wildcard has the instance's counter.
+    let columns = |these: &HashSet<(String, Option<String>)>, of_all: bool| -> HashSet<String> {
+        let wanted = these.iter().filter(|(_, instance)| !of_all || instance.is_none());
+        wanted.map(|(counter, _)| counter.clone()).collect()
+    };
+    !one.is_disjoint(&other)
+        || !columns(&one, true).is_disjoint(&columns(&other, false))
+        || !columns(&one, false).is_disjoint(&columns(&other, true))
 }
 
 /// The machines of a sample's groups, in lower case.

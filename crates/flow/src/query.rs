@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_logs::ReadOptions;
 
 use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, InZone, Merge, Readahead, Select, Selection, SideBySide, Sink, Source,
-    Stretch, Thin, Union, Window, WindowBounds, machines_overlap,
+    Chain, FlowError, Identity, InTurn, InZone, Joined, Merge, Readahead, Select, Selection, SideBySide,
+    Sink, Source, Stretch, Thin, Union, Window, WindowBounds, machines_overlap,
 };
 
 /// Logs of which a second thread is worth its start: smaller ones are read before it runs.
@@ -30,8 +31,12 @@ pub struct LogQuery {
     pub every: u64,
     /// The counters.
     pub selection: Selection,
+    /// Of several machines a row for each sample of every machine, in place of rows by the clock of the first.
+    pub all_times: bool,
     /// The time zone of the log that is written, where that is not the first log's.
     pub zone: Option<TimeZone>,
+    /// How the logs are read.
+    pub reading: ReadOptions,
 }
 
 /// A pipeline over logs, ready to be run, and what can be asked of it meanwhile and afterwards.
@@ -64,7 +69,9 @@ impl LogQuery {
             bounds: WindowBounds::default(),
             every: 0,
             selection: Selection::new(Vec::new()),
+            all_times: false,
             zone: None,
+            reading: ReadOptions::default(),
         }
     }
 
@@ -104,7 +111,7 @@ impl LogQuery {
     }
 
     fn open(&self, numbers: &[usize]) -> Result<Vec<LogSource>, FlowError> {
-        numbers.iter().map(|&number| LogSource::open(&self.paths[number])).collect()
+        numbers.iter().map(|&number| LogSource::open_with(&self.paths[number], &self.reading)).collect()
     }
 
     /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
@@ -121,7 +128,7 @@ impl LogQuery {
     ) -> Result<(UnionScan, Pipeline), FlowError> {
         let mut scan = UnionScan::default();
         // Every machine is scanned by itself: also what fits into no row has its columns.
-        let mut scanned = Vec::new();
+        let (mut scanned, mut read) = (Vec::new(), Vec::new());
         for stretch in self.stretches()? {
             let known = scan.groups().len();
             let mut pipeline = self.written_stretch(&stretch)?;
@@ -132,6 +139,7 @@ impl LogQuery {
             }
             scan.finish()?;
             scanned.push((stretch, scan.take_rows(), scan.groups().len() > known));
+            read.extend(pipeline.reports);
         }
         // A machine of which nothing was chosen gives no rows, unless that holds for all of them.
         if scanned.iter().any(|(_, _, is_chosen)| *is_chosen) {
@@ -139,14 +147,21 @@ impl LogQuery {
         }
         let mut stretches = Vec::new();
         for (stretch, rows, _) in scanned {
-            if stretches.is_empty() {
+            if self.all_times {
+                scan.add_rows(rows);
+            } else if stretches.is_empty() {
                 scan.set_rows(rows);
             }
             stretches.push(stretch);
         }
         let interval = scan.typical_interval().unwrap_or_default();
         let mut pipeline = self.side_by_side(&stretches, interval)?;
-        pipeline.source = Box::new(Union::scanned(pipeline.source, &scan));
+        for report in &pipeline.reports {
+            read.iter().for_each(|earlier| report.know_digits(earlier));
+        }
+        let union = Union::scanned(pipeline.source, &scan);
+        // The samples of one log stay as they are.
+        pipeline.source = if self.paths.len() == 1 { Box::new(union) } else { Box::new(Joined::new(union)) };
         Ok((scan, pipeline))
     }
 
@@ -178,7 +193,7 @@ impl LogQuery {
             .iter()
             .map(|path| {
                 let mut sample = Sample::default();
-                let mut log = LogSource::open(path)?;
+                let mut log = LogSource::open_with(path, &self.reading)?;
                 Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
             })
             .collect::<Result<Vec<_>, FlowError>>()?;
@@ -193,7 +208,7 @@ impl LogQuery {
         stretches.iter().map(|numbers| self.stretch(numbers)).collect()
     }
 
-    /// The stretches as rows of the first one's clock, whose typical interval is given.
+    /// The stretches as rows: of the first one's clock, whose typical interval is given, or of all clocks.
     fn side_by_side(&self, stretches: &[Vec<usize>], interval: i64) -> Result<Pipeline, FlowError> {
         let mut pipelines =
             stretches.iter().map(|numbers| self.written_stretch(numbers)).collect::<Result<Vec<_>, _>>()?;
@@ -201,7 +216,7 @@ impl LogQuery {
         if pipelines.is_empty() {
             return Ok(leader);
         }
-        let followers = pipelines
+        let followers: Vec<_> = pipelines
             .into_iter()
             .map(|follower| {
                 leader.reports.extend(follower.reports);
@@ -209,6 +224,11 @@ impl LogQuery {
                 follower.source
             })
             .collect();
+        if self.all_times {
+            let machines = std::iter::once(leader.source).chain(followers).collect();
+            leader.source = Box::new(InTurn::new(machines));
+            return Ok(leader);
+        }
         let side_by_side = SideBySide::new(leader.source, followers, interval);
         leader.left_out = side_by_side.left_out();
         leader.source = Box::new(side_by_side);
@@ -220,7 +240,7 @@ impl LogQuery {
         let mut stretch = self.stretch(numbers)?;
         let zone = match &self.zone {
             Some(zone) => zone.clone(),
-            None => LogSource::open(&self.paths[0])?.report().facts().zone.clone(),
+            None => LogSource::open_with(&self.paths[0], &self.reading)?.report().facts().zone.clone(),
         };
         // Local times of the same zone stay as they were recorded, also in hours that come twice or not at all.
         if stretch.reports.iter().any(|report| report.facts().zone != zone) {

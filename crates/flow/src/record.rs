@@ -2,6 +2,7 @@
 
 mod files;
 mod limits;
+mod moved;
 mod names;
 mod segment;
 
@@ -13,11 +14,14 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Format, LogError};
 
-pub use files::{DiskFiles, LogFile, LogFiles, OpenedFile};
+pub use files::{DiskFiles, FilePlace, LogFile, LogFiles, OpenedFile};
+pub use moved::MovedLog;
 pub use names::Suffix;
 
+use crate::sinks::TextForm;
 use crate::{FlowError, Sink};
 use limits::Limits;
+use moved::NotifyMoved;
 use names::Names;
 use segment::{Begun, Segment, copy_sample};
 
@@ -30,6 +34,8 @@ pub struct RecordOptions {
     pub suffix: Suffix,
     /// The format.
     pub format: Format,
+    /// How a text is written. One that is appended to keeps its own form.
+    pub text: TextForm,
     /// What becomes of a file that is there. Names with a suffix are always new ones.
     pub existing: Existing,
     /// The time zone that sample times are local to.
@@ -56,6 +62,7 @@ impl RecordOptions {
             path: path.into(),
             suffix: Suffix::None,
             format: Format::Blg,
+            text: TextForm::default(),
             existing: Existing::Refuse,
             zone: TimeZone::fixed("UTC", 0),
             performance_frequency: 10_000_000,
@@ -125,6 +132,10 @@ pub struct RecordSummary {
 /// that statistics over all segments are those over one log of the same samples. The first row of a text segment holds the
 /// values of the interval since the last sample of the segment before, since a text has no raw values to be paired.
 ///
+/// Another program may rename or delete the file, as those that rotate logs do. At the next sample the recorder completes the
+/// log where it is now, and begins another one under the name ([`on_moved`](Self::on_moved)). A file that is there by
+/// then and has something in it is not overwritten, also with [`Existing::Overwrite`]: the recording ends with an error.
+///
 /// The columns of a text are those of the instances in its first sample; what comes later is
 /// [without a column](Self::without_column) up to the next segment.
 pub struct Recorder<L: LogFiles = DiskFiles> {
@@ -135,8 +146,11 @@ pub struct Recorder<L: LogFiles = DiskFiles> {
     state: State<L::File>,
     /// The file of the state.
     path: PathBuf,
-    /// Of text in segments: the last sample, which opens the first interval of the next segment.
+    /// Of text: the last sample, which opens the first interval of the next file.
     previous: Option<Sample>,
+    /// How many samples of this recording are in the file.
+    file_samples: u64,
+    notify_moved: Option<NotifyMoved>,
     summary: RecordSummary,
     /// Bytes of the files that are finished.
     finished_bytes: u64,
@@ -153,8 +167,32 @@ enum State<F: LogFile> {
     Writing(Segment<F>),
     /// The next sample begins a segment.
     Between,
+    /// The file was renamed or deleted: the next sample begins another one under its name.
+    Moved,
     /// The recording ended, at its limit or with an error.
     Ended,
+}
+
+impl<F: LogFile> State<F> {
+    /// The purpose of a file that was created or opened.
+    fn of_opened(opened: OpenedFile<F>, options: &RecordOptions) -> Result<Self, LogError> {
+        let is_appended = options.existing == Existing::Append && opened.has_content;
+        Ok(match options.format {
+            Format::Blg if is_appended => {
+                Self::Begun(Segment::append_blg(opened.file, options.performance_frequency)?)
+            }
+            _ => Self::Opened(opened),
+        })
+    }
+
+    /// The open file, if there is one.
+    fn file(&self) -> Option<&F> {
+        match self {
+            Self::Opened(opened) => Some(&opened.file),
+            Self::Begun(segment) | Self::Writing(segment) => Some(segment.file()),
+            Self::Between | Self::Moved | Self::Ended => None,
+        }
+    }
 }
 
 impl Recorder<DiskFiles> {
@@ -178,14 +216,7 @@ impl<L: LogFiles> Recorder<L> {
     pub fn with_files(mut files: L, options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
         let mut names = Names::new(&options.path, options.suffix);
         let (path, opened) = names.open(&mut files, options.existing, now)?;
-        let is_appended = options.existing == Existing::Append && opened.has_content;
-        let state = match options.format {
-            Format::Blg if is_appended => State::Begun(
-                Segment::append_blg(opened.file, options.performance_frequency)
-                    .map_err(|error| error.at_path(&path))?,
-            ),
-            _ => State::Opened(opened),
-        };
+        let state = State::of_opened(opened, &options).map_err(|error| error.at_path(&path))?;
         Ok(Self {
             files,
             names,
@@ -193,6 +224,8 @@ impl<L: LogFiles> Recorder<L> {
             state,
             path,
             previous: None,
+            file_samples: 0,
+            notify_moved: None,
             summary: RecordSummary::default(),
             finished_bytes: 0,
             is_full: false,
@@ -220,10 +253,6 @@ impl<L: LogFiles> Recorder<L> {
     /// The file that is written to, or was last.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    fn keeps_previous(&self) -> bool {
-        self.options.format.is_formatted() && self.options.suffix != Suffix::None
     }
 
     /// Writes the first sample of a file.
@@ -263,6 +292,7 @@ impl<L: LogFiles> Recorder<L> {
     }
 
     fn note_file(&mut self) {
+        self.file_samples = 0;
         self.summary.files += 1;
         if self.summary.files == 1 {
             self.summary.first_file.clone_from(&self.path);
@@ -318,6 +348,7 @@ impl<L: LogFiles> Recorder<L> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;
         summary.samples += 1;
+        self.file_samples += 1;
         summary.values += segment.values_of(sample) as u64;
         summary.counters = sample.groups.len();
         summary.first.get_or_insert(sample.at);
@@ -328,7 +359,7 @@ impl<L: LogFiles> Recorder<L> {
             self.without_column = segment.without_column();
         }
         let has_room = self.limits.has_room(segment.bytes().saturating_add(segment.most_growth()));
-        if self.keeps_previous() {
+        if self.options.format.is_formatted() {
             copy_sample(self.previous.get_or_insert_default(), sample);
         }
         if has_room || self.options.at_max == AtMax::Circular {
@@ -346,6 +377,10 @@ impl<L: LogFiles> Recorder<L> {
 
 impl<L: LogFiles> Sink for Recorder<L> {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.release_moved()?;
+        if matches!(self.state, State::Moved) {
+            self.open_again(sample)?;
+        }
         // Whatever fails on the way ends the recording.
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Opened(opened) => self.begin(opened, sample)?,
@@ -368,7 +403,7 @@ impl<L: LogFiles> Sink for Recorder<L> {
                 let opened = self.next_file(sample)?;
                 self.begin(opened, sample)?;
             }
-            State::Ended => {
+            State::Ended | State::Moved => {
                 let what = std::io::Error::other("the recording has ended");
                 return Err(LogError::io(what).at_path(&self.path).into());
             }
@@ -381,6 +416,10 @@ impl<L: LogFiles> Sink for Recorder<L> {
             State::Writing(segment) => self.close(segment, State::Ended),
             // No sample came: an empty file is of no use to anybody.
             State::Opened(opened) if opened.is_new => {
+                // A file that has its name now is not ours.
+                if self.files.place_of(&opened.file, &self.path) != FilePlace::Here {
+                    return Ok(());
+                }
                 drop(opened);
                 self.files.remove(&self.path).map_err(|error| LogError::io(error).at_path(&self.path).into())
             }

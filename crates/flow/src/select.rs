@@ -1,12 +1,13 @@
 //! Only what was asked for: groups, columns and rows by counter paths.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{CounterSet, Extent, Instances};
+use tachograph_counters::set::{CounterSet, Extent, Instance, Instances, rows_before};
 
-use crate::selection::{names_set, takes_row};
+use crate::identity::{identity_counter, key_of};
+use crate::selection::takes_row;
 use crate::{FlowError, Selection, Source};
 
 /// Passes on what a [`Selection`] takes, and leaves out the rest.
@@ -17,6 +18,8 @@ pub struct Select<S> {
     whole: Sample,
     /// One choice per group of the source, made anew when the group's description or instances change.
     choices: Vec<Choice>,
+    /// Where identities are kept: by machine and set, the patterns that take a counter of it.
+    taking: HashMap<(String, String), Vec<usize>>,
 }
 
 /// What is taken of one group.
@@ -36,18 +39,40 @@ struct Part {
     columns: Vec<usize>,
     rows: Vec<usize>,
     instances: Instances,
-    /// By the instance's number, whether its row is taken, once that was asked.
-    by_instance: Vec<Option<bool>>,
+    /// For each row of the group, whether it is taken.
+    is_taken: Vec<bool>,
 }
 
 impl<S: Source> Select<S> {
     /// A stage over `source`.
     pub fn new(source: S, selection: Selection) -> Self {
-        Self { source, selection, whole: Sample::default(), choices: Vec::new() }
+        Self { source, selection, whole: Sample::default(), choices: Vec::new(), taking: HashMap::new() }
     }
 
     pub(crate) fn source_mut(&mut self) -> &mut S {
         &mut self.source
+    }
+
+    /// Finds the patterns that take a counter of each set, and chooses again where a description changed: what one group
+    /// takes can hang on another.
+    fn find_taking(&mut self) {
+        let groups = &self.whole.groups;
+        let is_known = self.choices.len() == groups.len()
+            && self.choices.iter().zip(groups).all(|(choice, group)| Arc::ptr_eq(&choice.set, &group.set));
+        if is_known {
+            return;
+        }
+        self.choices.clear();
+        self.taking.clear();
+        for group in groups {
+            let counters = group.set.counters.iter();
+            let taking = counters.flat_map(|counter| self.selection.patterns_of(&group.set, counter));
+            self.taking.entry(key_of(&group.set)).or_default().extend(taking);
+        }
+        for patterns in self.taking.values_mut() {
+            patterns.sort_unstable();
+            patterns.dedup();
+        }
     }
 
     /// Whether a sample is passed on as it is, as the choices made so far say.
@@ -74,13 +99,16 @@ impl<S: Source> Source for Select<S> {
         }
         std::mem::swap(sample, &mut self.whole);
         sample.take_head(&self.whole);
+        if self.selection.keeps_identities() {
+            self.find_taking();
+        }
         self.choices.truncate(self.whole.groups.len());
         let mut count = 0;
         for (number, group) in self.whole.groups.iter_mut().enumerate() {
             match self.choices.get_mut(number) {
-                None => self.choices.push(Choice::new(group, &self.selection)),
+                None => self.choices.push(Choice::new(group, &self.selection, &self.taking)),
                 Some(choice) if !Arc::ptr_eq(&choice.set, &group.set) => {
-                    *choice = Choice::new(group, &self.selection);
+                    *choice = Choice::new(group, &self.selection, &self.taking);
                 }
                 Some(choice) if !Arc::ptr_eq(&choice.instances, &group.instances) => {
                     choice.take_rows(group, &self.selection);
@@ -107,30 +135,27 @@ impl<S: Source> Source for Select<S> {
 }
 
 impl Choice {
-    fn new(group: &Group, selection: &Selection) -> Self {
+    fn new(group: &Group, selection: &Selection, taking: &HashMap<(String, String), Vec<usize>>) -> Self {
         let set = &group.set;
         selection.note_set(set);
-        // A fixed instance decides here and now; others come and go.
-        let names_fixed = |pattern: &PathPattern| {
-            set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
-        };
         let mut columns = Vec::new();
         for (column, counter) in set.counters.iter().enumerate() {
             if set.instance.as_ref().is_some_and(|instance| selection.excepts(set, instance, counter)) {
                 continue;
             }
-            let patterns: Vec<usize> = (0..selection.patterns.len())
-                .filter(|&number| {
+            let mut patterns: Vec<usize> = selection.patterns_of(set, counter).collect();
+            if selection.keeps_identities() && identity_counter(counter).is_some() {
+                let of_set = taking.get(&key_of(set)).map_or(&[][..], Vec::as_slice);
+                let takes_fixed = |&&number: &&usize| {
                     let pattern = &selection.patterns[number];
-                    names_set(pattern, set)
-                        && names_fixed(pattern)
-                        && (pattern.matches_counter(&counter.name)
-                            || counter
-                                .english_name
-                                .as_ref()
-                                .is_some_and(|name| pattern.matches_counter(name)))
-                })
-                .collect();
+                    set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
+                };
+                let is_unasked = patterns.is_empty();
+                patterns = of_set.iter().filter(takes_fixed).copied().collect();
+                if is_unasked && !patterns.is_empty() {
+                    selection.note_identity(set, counter);
+                }
+            }
             if !patterns.is_empty() {
                 columns.push((column, patterns));
             }
@@ -194,42 +219,29 @@ impl Choice {
             columns,
             rows: Vec::new(),
             instances: Instances::default(),
-            by_instance: Vec::new(),
+            is_taken: Vec::new(),
         }
     }
 
     /// Chooses rows among the instances that there are now.
     fn take_rows(&mut self, group: &Group, selection: &Selection) {
+        let rows_before = rows_before(&self.instances, &group.instances);
+        let has_new = rows_before.contains(&None);
         self.instances = Arc::clone(&group.instances);
         for part in &mut self.parts {
+            let was_taken = std::mem::take(&mut part.is_taken);
+            part.is_taken = group
+                .instances
+                .iter()
+                .zip(&rows_before)
+                .map(|(instance, row)| match row {
+                    Some(row) => was_taken[*row],
+                    None => part.takes(instance, &self.set, selection),
+                })
+                .collect();
+            let rows = part.is_taken.iter().enumerate().filter_map(|(row, taken)| taken.then_some(row));
             part.rows.clear();
-            let mut has_new = false;
-            for (row, instance) in group.instances.iter().enumerate() {
-                let id = instance.id() as usize;
-                if id >= part.by_instance.len() {
-                    part.by_instance.resize(id + 1, None);
-                }
-                let taken = *part.by_instance[id].get_or_insert_with(|| {
-                    has_new = true;
-                    let mut taken = false;
-                    for &number in &part.patterns {
-                        if takes_row(&selection.patterns[number], &self.set, instance.label()) {
-                            taken = true;
-                            selection.note_match(number);
-                        }
-                    }
-                    // A part of several columns has no exceptions.
-                    taken
-                        && !part
-                            .set
-                            .counters
-                            .first()
-                            .is_some_and(|counter| selection.excepts(&self.set, instance, counter))
-                });
-                if taken {
-                    part.rows.push(row);
-                }
-            }
+            part.rows.extend(rows);
             if has_new {
                 selection.note_instances(&part.patterns, &self.set, &group.instances);
             }
@@ -247,6 +259,20 @@ impl Choice {
 }
 
 impl Part {
+    /// Whether a row of `set` is taken; notes the patterns that take it.
+    fn takes(&self, instance: &Instance, set: &CounterSet, selection: &Selection) -> bool {
+        let mut is_taken = false;
+        for &number in &self.patterns {
+            if takes_row(&selection.patterns[number], set, instance.label()) {
+                is_taken = true;
+                selection.note_match(number);
+            }
+        }
+        // A part of several columns has no exceptions.
+        let first = self.set.counters.first();
+        is_taken && !first.is_some_and(|counter| selection.excepts(set, instance, counter))
+    }
+
     fn copy(&self, group: &Group, out: &mut Group) {
         let width = group.set.counters.len();
         out.describe(&self.set);

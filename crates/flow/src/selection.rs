@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tachograph_counters::Formula;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::wildcard::{closest, fold_case};
@@ -13,6 +14,8 @@ pub struct Selection {
     pub(crate) patterns: Arc<[PathPattern]>,
     /// Paths of single counters that are left out, without regard to case.
     except: Arc<HashSet<String>>,
+    /// Whether counters that identify instances are taken with any other counter of them.
+    keeps_identities: bool,
     state: Arc<Mutex<State>>,
 }
 
@@ -22,6 +25,8 @@ struct State {
     machines: BTreeSet<String>,
     /// Counter sets met, by name.
     sets: BTreeMap<String, KnownSet>,
+    /// Counters taken although no path selects them.
+    kept_identities: BTreeSet<String>,
 }
 
 /// What was met of a counter set, to say what there is instead of what was asked for.
@@ -42,7 +47,58 @@ impl Selection {
     /// A selection; without patterns it takes everything.
     pub fn new(patterns: Vec<PathPattern>) -> Self {
         let state = State { matched: vec![false; patterns.len()], ..Default::default() };
-        Self { patterns: patterns.into(), except: Arc::default(), state: Arc::new(Mutex::new(state)) }
+        Self {
+            patterns: patterns.into(),
+            except: Arc::default(),
+            keeps_identities: false,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// The same, and with each selected counter of processes and threads also `ID Process` and `ID Thread` of the same
+    /// instances, where the source has them. A raw log without them pairs a value with that of another process whose name
+    /// it got, so logs that are written from a selection need them.
+    #[must_use]
+    pub fn with_identities(mut self) -> Self {
+        self.keeps_identities = true;
+        self
+    }
+
+    /// Whether counters that identify instances are taken unasked.
+    pub(crate) fn keeps_identities(&self) -> bool {
+        self.keeps_identities
+    }
+
+    /// The counters that were taken because of [`with_identities`](Self::with_identities) alone, each once, as paths without
+    /// a machine and an instance.
+    pub fn kept_identities(&self) -> Vec<String> {
+        self.lock().kept_identities.iter().cloned().collect()
+    }
+
+    pub(crate) fn note_identity(&self, set: &CounterSet, counter: &Counter) {
+        let instances = if set.has_instances { "(*)" } else { "" };
+        self.lock().kept_identities.insert(format!(r"\{}{instances}\{}", set.name, counter.name));
+    }
+
+    /// The paths by their place that select a counter of this set, if only its name and a fixed instance count.
+    pub(crate) fn patterns_of<'a>(
+        &'a self,
+        set: &'a CounterSet,
+        counter: &'a Counter,
+    ) -> impl Iterator<Item = usize> + 'a {
+        // A fixed instance decides here and now; others come and go.
+        let names_fixed = |pattern: &PathPattern| {
+            set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
+        };
+        let names_counter = |pattern: &PathPattern| {
+            let english = counter.english_name.as_ref();
+            pattern.matches_counter(&counter.name)
+                || english.is_some_and(|name| pattern.matches_counter(name))
+        };
+        let is_one = move |(_, pattern): &(usize, &PathPattern)| {
+            names_set(pattern, set) && names_fixed(pattern) && names_counter(pattern)
+        };
+        self.patterns.iter().enumerate().filter(is_one).map(|(place, _)| place)
     }
 
     /// The same without single counters of single instances; a path without a machine is left out of any. Wildcards are
@@ -97,9 +153,10 @@ impl Selection {
             matched: patterns.iter().map(is_matched).collect(),
             machines: known.machines.clone(),
             sets: known.sets.clone(),
+            kept_identities: BTreeSet::new(),
         };
         let except = Arc::clone(&self.except);
-        Self { patterns: patterns.into(), except, state: Arc::new(Mutex::new(state)) }
+        Self { patterns: patterns.into(), except, state: Arc::new(Mutex::new(state)), ..*self }
     }
 
     /// Whether single counters of this set may be left out.
@@ -119,11 +176,21 @@ impl Selection {
             || path.strip_prefix(&machine).is_some_and(|path| self.except.contains(path))
     }
 
-    /// Whether a counter of this instance may be taken.
-    pub(crate) fn concerns(&self, set: &CounterSet, instance: &Instance) -> bool {
-        let takes =
-            |pattern: &PathPattern| names_set(pattern, set) && takes_row(pattern, set, instance.label());
-        self.is_everything() || self.patterns.iter().any(takes)
+    /// The paths that select a counter of this set whose values need two samples, by their places; a single `None` where
+    /// everything is selected.
+    pub(crate) fn selecting_pairs(&self, set: &CounterSet) -> BTreeSet<Option<usize>> {
+        let needs_two =
+            |counter: &&Counter| counter.counter_type.formula().is_some_and(Formula::needs_two_samples);
+        let mut paired = set.counters.iter().filter(needs_two).peekable();
+        if self.is_everything() {
+            return paired.peek().map(|_| None).into_iter().collect();
+        }
+        paired.flat_map(|counter| self.patterns_of(set, counter)).map(Some).collect()
+    }
+
+    /// Whether a path, by its place, takes this instance; `None` takes all.
+    pub(crate) fn takes(&self, path: Option<usize>, set: &CounterSet, instance: &Instance) -> bool {
+        path.is_none_or(|path| takes_row(&self.patterns[path], set, instance.label()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -177,8 +244,8 @@ impl State {
         }
         let mut sets = self.sets.iter();
         let set = sets.find(|(name, set)| {
-            pattern.matches_set(name)
-                || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name))
+            pattern.matches_set_name(name)
+                || set.english_name.as_ref().is_some_and(|name| pattern.matches_set_name(name))
         });
         let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
             let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
@@ -250,8 +317,10 @@ fn which<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> 
 /// Whether a pattern is for this set of this machine, under its own or its English name.
 pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
     pattern.matches_machine(&set.machine)
-        && (pattern.matches_set(&set.name)
-            || set.english_name.as_ref().is_some_and(|name| pattern.matches_set(name)))
+        && [Some(&set.name), set.english_name.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|name| pattern.matches_set(name, set.has_instances))
 }
 
 /// Whether a pattern takes the instance of this label.

@@ -15,8 +15,10 @@ pub use live_json::LiveJsonSink;
 pub use live_values::{LiveGroupValues, LiveValues};
 pub use log::LogSink;
 pub use report::{StatisticsRecord, write_statistics_csv, write_statistics_json};
-pub use statistics::{StatisticsOptions, StatisticsRow, StatisticsSink};
-pub use text::TextSink;
+pub use statistics::{
+    CounterErrors, ErrorCause, MAX_CAUSES, StatisticsOptions, StatisticsRow, StatisticsSink,
+};
+pub use text::{TextForm, TextSink};
 
 use std::sync::Arc;
 
@@ -155,10 +157,12 @@ impl Formatter {
 
 impl FormattedGroup {
     fn format(&mut self, group: &Group, late: Option<&LateInstances>, cells: &mut [Option<f64>]) {
-        if !Arc::ptr_eq(&self.set, &group.set) {
+        let is_described = Arc::ptr_eq(&self.set, &group.set);
+        if !is_described {
             self.take_columns(group);
         }
-        if !Arc::ptr_eq(&self.instances, &group.instances) {
+        // Another log's rows are others, also where there are none: all that were there have gone.
+        if !is_described || !Arc::ptr_eq(&self.instances, &group.instances) {
             self.take_rows(group, late);
         }
         if late.is_some() {
@@ -200,8 +204,6 @@ impl FormattedGroup {
             self.calculators.push(counter.calculator());
             self.columns.push(place);
         }
-        self.instances = Default::default();
-        self.rows.clear();
     }
 
     fn take_rows(&mut self, group: &Group, late: Option<&LateInstances>) {

@@ -9,6 +9,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
 use tachograph_counters::wildcard::eq_ignore_case;
 
+use crate::identity::identity_counter;
 use crate::{FlowError, Sink, Source};
 
 /// What tells one group from another: machine, set and, but for whole sets, counter and fixed instance. Names compare
@@ -129,9 +130,24 @@ impl UnionScan {
         self.rows = rows;
     }
 
+    /// Adds the rows of a machine whose samples are written with those of the others.
+    pub(crate) fn add_rows(&mut self, rows: ScannedRows) {
+        let ScannedRows { samples, intervals, first, last } = rows;
+        self.rows.samples += samples;
+        self.rows.intervals.extend(intervals);
+        self.rows.first = [self.rows.first, first].into_iter().flatten().min();
+        self.rows.last = self.rows.last.max(last);
+    }
+
     /// The groups found, in the order of their first appearance.
     pub fn groups(&self) -> &[ScannedGroup] {
         &self.groups
+    }
+
+    /// Whether there is a counter that identifies processes or threads, which
+    /// [`Selection::with_identities`](crate::Selection::with_identities) keeps.
+    pub fn has_identities(&self) -> bool {
+        self.groups.iter().any(|group| group.set.counters.iter().any(|it| identity_counter(it).is_some()))
     }
 
     /// How many samples were seen, baselines not counted.
@@ -144,7 +160,7 @@ impl UnionScan {
         Some((self.rows.first?, self.rows.last?))
     }
 
-    /// How many raw values there were, baselines not counted.
+    /// How many raw values there were, baselines and absent instances not counted.
     pub fn values(&self) -> u64 {
         self.values
     }
@@ -178,7 +194,8 @@ impl Sink for UnionScan {
 impl UnionScan {
     fn count(&mut self, sample: &Sample) {
         self.rows.samples += 1;
-        self.values += sample.len() as u64;
+        let values = sample.groups.iter().flat_map(|group| &group.values);
+        self.values += values.filter(|raw| raw.status != Status::NO_INSTANCE).count() as u64;
         self.rows.first.get_or_insert(sample.at);
         if let Some(last) = self.rows.last.replace(sample.at)
             && self.rows.intervals.len() < MAX_INTERVALS

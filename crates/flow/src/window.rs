@@ -3,7 +3,7 @@
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 
-use crate::{FlowError, Source};
+use crate::{Baselines, FlowError, Source};
 
 /// From when to when. Local times are those of each sample's own time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,41 +42,33 @@ fn is_before(sample: &Sample, bound: TimeArgument) -> bool {
     }
 }
 
-/// Passes on the samples of a window, and before them the last sample before it of each log, as a baseline: it opens
-/// the first interval and is counted by no statistic.
+/// Passes on the samples of a window, and before them the last sample before it of each list of counters, as a baseline: it
+/// opens the first interval and is counted by no statistic.
 pub struct Window<S> {
     source: S,
     bounds: WindowBounds,
-    /// The last sample before the window of each log, until the window begins; then to be given out.
-    held: Vec<Held>,
+    /// The last samples before the window, to be given out from the end; the earliest one last.
+    baselines: Vec<Sample>,
     /// The window's first sample, while the baselines before it are given out.
     first: Option<Sample>,
     begun: bool,
 }
 
-struct Held {
-    /// Tells logs with the same counters, whose later one supersedes the earlier.
-    signature: u64,
-    sample: Sample,
-}
-
 impl<S: Source> Window<S> {
     /// A stage over `source`.
     pub fn new(source: S, bounds: WindowBounds) -> Self {
-        Self { source, begun: bounds.begin.is_none(), bounds, held: Vec::new(), first: None }
+        Self { source, begun: bounds.begin.is_none(), bounds, baselines: Vec::new(), first: None }
     }
 
-    /// Reads up to the first sample of the window, holding what comes before; false when there is none.
+    /// Reads up to the first sample of the window, and keeps the baselines before it; false when there is none.
     fn seek(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        let mut baselines = Baselines::default();
         while self.source.next(sample)? {
             if self.bounds.has_begun(sample) {
+                self.baselines = baselines.into_latest_first();
                 return Ok(true);
             }
-            let signature = signature_of(sample);
-            match self.held.iter_mut().find(|held| held.signature == signature) {
-                Some(held) => std::mem::swap(&mut held.sample, sample),
-                None => self.held.push(Held { signature, sample: std::mem::take(sample) }),
-            }
+            baselines.hold(signature_of(sample), sample);
         }
         Ok(false)
     }
@@ -105,13 +97,10 @@ impl<S: Source> Source for Window<S> {
             if self.bounds.has_ended(sample) {
                 return Ok(false);
             }
-            // The oldest is given out first, so it stands last.
-            self.held.sort_by_key(|held| std::cmp::Reverse(held.sample.at.utc));
             self.first = Some(std::mem::take(sample));
         }
-        if let Some(held) = self.held.pop() {
-            *sample = held.sample;
-            sample.is_baseline = true;
+        if let Some(baseline) = self.baselines.pop() {
+            *sample = baseline;
             return Ok(true);
         }
         if let Some(first) = self.first.take() {

@@ -16,7 +16,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::record::{
-    AtMax, Existing, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder, Suffix,
+    AtMax, Existing, FilePlace, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder, Suffix,
 };
 use tachograph_logs::{Format, SetLength};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
@@ -148,6 +148,10 @@ impl LogFiles for Rooms {
     fn open(&mut self, _path: &Path, _existing: Existing) -> io::Result<OpenedFile<Room>> {
         let file = Room(Cursor::new(Vec::with_capacity(64 << 20)));
         Ok(OpenedFile { file, is_new: true, has_content: false })
+    }
+
+    fn place_of(&self, _file: &Room, _path: &Path) -> FilePlace {
+        FilePlace::Here
     }
 
     fn sync_name(&self, _path: &Path) -> io::Result<()> {

@@ -6,6 +6,7 @@
 //!
 //! [`raw`] holds the structures as they lie on disk, [`BlgReader`] decodes, [`BlgWriter`] encodes.
 
+mod clock;
 pub mod raw;
 mod read;
 mod write;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::budget::OverBudget;
 use crate::problem::Problem;
 
 /// Why a log cannot be read or written. One sentence with the file, the offset and, where there is one, the remedy.
@@ -20,6 +21,7 @@ enum Kind {
     NotALog(Cow<'static, str>),
     Corrupt(Problem),
     Unsupported(Cow<'static, str>),
+    OverBudget(OverBudget),
 }
 
 impl LogError {
@@ -43,6 +45,11 @@ impl LogError {
         Self { path: None, kind: Kind::Unsupported(why.into()) }
     }
 
+    /// The log needs more memory than logs may take.
+    pub fn over_budget(over: OverBudget) -> Self {
+        Self { path: None, kind: Kind::OverBudget(over) }
+    }
+
     /// Names the file, unless it is named already.
     pub fn at_path(mut self, path: &Path) -> Self {
         self.path.get_or_insert_with(|| path.to_path_buf());
@@ -64,6 +71,11 @@ impl LogError {
         matches!(self.kind, Kind::Unsupported(_))
     }
 
+    /// Whether the log needs more memory than its [budget](crate::Budget) has left; a larger budget is the remedy.
+    pub fn is_over_budget(&self) -> bool {
+        matches!(self.kind, Kind::OverBudget(_))
+    }
+
     /// The operating system's error, where reading or writing failed.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
@@ -83,6 +95,7 @@ impl fmt::Display for LogError {
             Kind::NotALog(why) => f.write_str(why),
             Kind::Corrupt(problem) => write!(f, "damaged at {problem}"),
             Kind::Unsupported(why) => f.write_str(why),
+            Kind::OverBudget(over) => write!(f, "the log has too many columns for the memory: {over}"),
         }
     }
 }

@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 pub mod blg;
+mod budget;
 mod error;
 mod length;
 mod mark;
+mod options;
 mod problem;
 pub mod text;
 
@@ -20,10 +22,14 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
+pub use budget::{Budget, OverBudget, Reservation};
 pub use error::LogError;
 pub use length::SetLength;
 pub use mark::Mark;
+pub use options::{Grouping, ReadOptions};
 pub use problem::{Problem, Problems};
+pub use text::TextEncoding;
+pub use text::number::Digits;
 
 /// The format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +40,8 @@ pub enum Format {
     Csv,
     /// PDH's tab-separated text.
     Tsv,
+    /// One JSON object per sample and line, as `tacho relog -f json` writes them.
+    Json,
 }
 
 impl Format {
@@ -43,6 +51,7 @@ impl Format {
             Self::Blg => "BLG",
             Self::Csv => "CSV",
             Self::Tsv => "TSV",
+            Self::Json => "JSON",
         }
     }
 
@@ -63,6 +72,8 @@ pub struct LogFacts {
     pub boot_time: Option<FileTime>,
     /// Ticks per second of the recording machine's performance counter, where the log says so.
     pub performance_frequency: Option<i64>,
+    /// The build of the Windows that wrote the log; `None` for text logs and for binary logs of this program.
+    pub windows_build: Option<u32>,
     /// Length of the file in bytes.
     pub file_bytes: u64,
 }
@@ -84,8 +95,25 @@ pub trait LogReader: Send {
     /// What was found damaged so far.
     fn problems(&self) -> &Problems;
 
+    /// With how many digits Windows wrote the log's values as text, or would write them: by the version of Windows in a binary
+    /// log, by the values read so far in a text log.
+    fn digits(&self) -> Digits {
+        self.facts().windows_build.map(Digits::of_windows_build).unwrap_or_default()
+    }
+
+    /// How the characters of a text log are encoded, where nothing in the file says so and it was guessed.
+    fn guessed_encoding(&self) -> Option<TextEncoding> {
+        None
+    }
+
     /// How many bytes of the file were read so far, for a progress bar.
     fn bytes_read(&self) -> u64;
+
+    /// How many bytes of the file the reader holds at a time at most, as far as it was read; 0 where its
+    /// [budget](Budget) has them already.
+    fn buffer_bytes(&self) -> u64 {
+        0
+    }
 
     /// Where the next sample begins, to [go there](Self::go_to) again; `None` where the reader cannot tell, as in a text
     /// whose characters are not UTF-8, or a log whose counter list changes again and again.
@@ -155,6 +183,15 @@ pub trait LogWriter {
 ///
 /// When the file cannot be opened or read, is empty, or is no log; the text says what it looks like instead.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+    open_with(path, &ReadOptions::default())
+}
+
+/// As [`open`], with options.
+///
+/// # Errors
+///
+/// As [`open`]; "over budget" when a text log needs more memory than the options' budget has left.
+pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     // Before it is opened, which already waits for a writer where it is a pipe.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
@@ -164,7 +201,7 @@ pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
         return Err(LogError::not_a_log(NO_FILE).at_path(path));
     }
     let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
-    open_stream(file).map_err(|error| error.at_path(path))
+    open_stream_with(file, options).map_err(|error| error.at_path(path))
 }
 
 /// What is said of pipes and devices.
@@ -176,7 +213,19 @@ const NO_FILE: &str =
 /// # Errors
 ///
 /// As [`open`].
-pub fn open_stream<R>(mut stream: R) -> Result<Box<dyn LogReader>, LogError>
+pub fn open_stream<R>(stream: R) -> Result<Box<dyn LogReader>, LogError>
+where
+    R: Read + Seek + Send + 'static,
+{
+    open_stream_with(stream, &ReadOptions::default())
+}
+
+/// As [`open_stream`], with options.
+///
+/// # Errors
+///
+/// As [`open_with`].
+pub fn open_stream_with<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
 where
     R: Read + Seek + Send + 'static,
 {
@@ -192,5 +241,5 @@ where
     if blg::looks_like_blg(&start) {
         return Ok(Box::new(blg::BlgReader::new(stream)?));
     }
-    Ok(Box::new(text::TextReader::new(stream)?))
+    text::open(stream, options)
 }

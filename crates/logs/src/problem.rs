@@ -14,12 +14,20 @@ pub struct Problem {
     pub found: Option<String>,
     /// What should have stood there.
     pub expected: Option<Cow<'static, str>>,
+    /// Whether it concerns only who checks the log: everything was read, and what is unknown shows where it is used.
+    pub is_note: bool,
 }
 
 impl Problem {
     /// A problem at `offset` without further numbers.
     pub fn new(offset: u64, what: impl Into<Cow<'static, str>>) -> Self {
-        Self { offset, what: what.into(), found: None, expected: None }
+        Self { offset, what: what.into(), found: None, expected: None, is_note: false }
+    }
+
+    /// Makes it a note for who checks the log.
+    pub fn note(mut self) -> Self {
+        self.is_note = true;
+        self
     }
 
     /// Adds what was found and what was expected.
@@ -48,6 +56,7 @@ impl fmt::Display for Problem {
 pub struct Problems {
     kept: Vec<Problem>,
     count: u64,
+    notes: u64,
 }
 
 impl Problems {
@@ -57,9 +66,18 @@ impl Problems {
     /// Notes a problem.
     pub fn push(&mut self, problem: Problem) {
         self.count += 1;
+        self.notes += u64::from(problem.is_note);
         if self.kept.len() < Self::KEPT {
             self.kept.push(problem);
         }
+    }
+
+    /// Adds the problems of another list.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.count += other.count;
+        self.notes += other.notes;
+        let room = Self::KEPT.saturating_sub(self.kept.len());
+        self.kept.extend(other.kept.into_iter().take(room));
     }
 
     /// The problems kept in words, in the order in which they were found.
@@ -70,6 +88,11 @@ impl Problems {
     /// How many problems there were.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// How many of them are no more than [notes](Problem::is_note).
+    pub fn notes(&self) -> u64 {
+        self.notes
     }
 
     /// Whether nothing was found damaged.

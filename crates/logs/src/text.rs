@@ -12,14 +12,34 @@ mod append;
 mod cell;
 mod column;
 mod decoder;
+mod encoding;
 mod excerpt;
 mod gate;
 mod header;
+mod json;
 pub mod number;
 mod reader;
 mod writer;
 
-pub use decoder::TextEncoding;
+pub use encoding::{CodePage, TextEncoding, UnknownEncoding};
 pub use header::UNKNOWN_ZONE;
+pub use json::JsonReader;
 pub use reader::TextReader;
 pub use writer::{Column, TextWriter};
+
+use std::io::{Read, Seek};
+
+use crate::{Format, LogError, LogReader, ReadOptions};
+
+/// Opens a text log, which is told from the file's first characters.
+pub(crate) fn open<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
+where
+    R: Read + Seek + Send + 'static,
+{
+    let (origin, file_bytes) = reader::extent_of(&mut stream)?;
+    let text = reader::open_text(stream, options)?;
+    Ok(match text.1 {
+        Format::Json => Box::new(JsonReader::over(text.0, origin, file_bytes, options)?),
+        _ => Box::new(TextReader::over(text, file_bytes, options)?.with_seek(origin)?),
+    })
+}

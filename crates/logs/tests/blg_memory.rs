@@ -13,7 +13,7 @@ use made::{Entry, Made, SAMPLE, multi, single};
 use peak_alloc::PeakAlloc;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::BlgReader;
-use tachograph_logs::{LogReader, LogWriter};
+use tachograph_logs::{LogReader, LogWriter, Problems};
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
@@ -315,7 +315,9 @@ fn a_long_log_takes_no_more_than_a_short_one() {
             assert_eq!(sample.len(), 101);
             count += 1;
         }
-        assert!(reader.problems().is_empty());
+        // Each repeated buffer contradicts the times and numbers of the one before: reported, and within the bound as well.
+        let problems = reader.problems();
+        assert!((1..=Problems::KEPT).contains(&problems.list().len()), "{}", problems.count());
         count
     });
     assert_eq!(count, per_buffer * 1022);

@@ -78,6 +78,7 @@ def counter_list(payload):
             {
                 "flags": u32(entry, 4),
                 "type": u32(entry, 0x0C),
+                "time_base": i64(entry, 0x10),
                 "machine": name(0x1C),
                 "object": name(0x20),
                 "instance": name(0x24),
@@ -228,4 +229,5 @@ def main(path):
     print("\n".join(out))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

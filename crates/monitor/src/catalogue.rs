@@ -47,7 +47,7 @@ pub trait Catalogue {
     /// for none; of several machines in logs the instances of a name are one.
     fn count(&self, wanted: &[PathPattern], present: &[PathPattern]) -> usize {
         let of_set = |set: &SetEntry| {
-            let of_set = |path: &&PathPattern| path.matches_set(&set.name);
+            let of_set = |path: &&PathPattern| path.matches_set(&set.name, set.has_instances);
             let wanted: Vec<_> = wanted.iter().filter(of_set).collect();
             if wanted.is_empty() {
                 return 0;

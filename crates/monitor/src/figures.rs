@@ -96,15 +96,15 @@ pub fn duration(units: i64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// A text with its control characters written out (`\u{1b}`): names in a log are from anywhere, and a terminal would do
-/// what they say.
+/// A text with its control characters written out (`\u{1b}`), those that change the direction of text (`\u{202e}`) and the
+/// separators of lines and paragraphs among them: names in a log are from anywhere, and a terminal would obey them.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        if character.is_control() {
+        if is_escaped(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
@@ -113,9 +113,35 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Whether a character changes how text around it is shown: control characters, Unicode's `Bidi_Control`, and U+2028 and
+/// U+2029.
+fn is_escaped(character: char) -> bool {
+    let changes_direction = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || changes_direction || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_that_would_change_the_screen_are_written_out() {
+        for (text, shown) in [
+            ("plain (日本) \u{301} עברית", "plain (日本) \u{301} עברית"),
+            // In Persian and in joined emoji, these are part of the spelling.
+            ("\u{200c}\u{200d}", "\u{200c}\u{200d}"),
+            ("\u{0}\t\u{1b}]0;x\u{7}", r"\u{0}\u{9}\u{1b}]0;x\u{7}"),
+            ("a\u{7f}b\u{9b}31m\r\n", r"a\u{7f}b\u{9b}31m\u{d}\u{a}"),
+            ("a\u{202e}exe.txt\u{202c}", r"a\u{202e}exe.txt\u{202c}"),
+            (
+                "\u{61c}\u{200e}\u{200f}\u{202a}\u{2066}\u{2069}",
+                r"\u{61c}\u{200e}\u{200f}\u{202a}\u{2066}\u{2069}",
+            ),
+            ("a\u{2028}b\u{2029}", r"a\u{2028}b\u{2029}"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+    }
 
     #[test]
     fn numbers_in_tables() {

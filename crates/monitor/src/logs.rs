@@ -16,6 +16,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, Readahead, Selection, Source, Stretch};
+use tachograph_logs::{Grouping, LogError, ReadOptions, Reservation};
 
 use crate::board::Board;
 use crate::reduced::{Reduced, Reduction};
@@ -50,6 +51,7 @@ const PROGRESS_SAMPLES: u64 = 64;
 /// are read again where a column begins or ends within such a stretch. So every column is exact.
 pub struct LogBoard {
     files: Vec<PathBuf>,
+    reading: ReadOptions,
     zone: TimeZone,
     reports: Vec<LogReport>,
     span: Option<Span>,
@@ -63,6 +65,8 @@ pub struct LogBoard {
     machines: Vec<(Stretch, Index)>,
     catalogue: Arc<LogCatalogue>,
     most_bytes: usize,
+    /// What was reserved for it when it was opened.
+    _memory: Option<Reservation>,
 }
 
 impl LogBoard {
@@ -77,12 +81,29 @@ impl LogBoard {
         files: Vec<PathBuf>,
         progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,
     ) -> Result<Self, FlowError> {
-        let mut stretches = LogQuery::new(files.clone()).seekable()?;
+        Self::open_with(files, ReadOptions::default(), progress)
+    }
+
+    /// As [`open`](Self::open), with options; the logs hold their part of the options' budget until the board is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and when text logs need more memory than the budget has left.
+    pub fn open_with(
+        files: Vec<PathBuf>,
+        reading: ReadOptions,
+        progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,
+    ) -> Result<Self, FlowError> {
+        // Statistics know counters by their paths.
+        let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading };
+        let mut stretches =
+            LogQuery { reading: reading.clone(), ..LogQuery::new(files.clone()) }.seekable()?;
         let reports: Vec<_> = stretches.iter().flat_map(Stretch::reports).cloned().collect();
         let zone = reports.first().map_or_else(TimeZone::utc, |report| report.facts().zone.clone());
-        let opened = opening::look(&mut stretches, progress)?.unwrap_or_default();
+        let opened = opening::look(&mut stretches, &reading, progress)?.unwrap_or_default();
         Ok(Self {
             files,
+            reading,
             zone,
             reports,
             span: opened.span,
@@ -95,6 +116,7 @@ impl LogBoard {
             machines: Vec::new(),
             catalogue: Arc::new(opened.catalogue),
             most_bytes: MOST_BYTES,
+            _memory: opened.memory,
         })
     }
 
@@ -173,12 +195,18 @@ impl LogBoard {
 
     /// Reads the logs; false when `progress` breaks.
     fn read(&mut self, progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>) -> Result<bool, FlowError> {
-        let query = LogQuery { selection: self.selection.clone(), ..LogQuery::new(self.files.clone()) };
+        let query = LogQuery {
+            selection: self.selection.clone(),
+            reading: self.reading.clone(),
+            ..LogQuery::new(self.files.clone())
+        };
         let stretches = query.seekable()?;
         self.reports = stretches.iter().flat_map(Stretch::reports).cloned().collect();
         let mut machines = Vec::new();
         for stretch in stretches {
-            let mut index = Index::new(self.most_bytes);
+            let memory = self.reading.budget.reserve(0).map_err(LogError::over_budget)?;
+            let is_formatted = stretch.reports().iter().all(|report| report.facts().format.is_formatted());
+            let mut index = Index::new(self.most_bytes, memory, is_formatted);
             let reports = &self.reports;
             let told = &mut || progress(progress_of(reports));
             let Some(stretch) = read_ahead(stretch, &mut index, &mut self.table, told)? else {

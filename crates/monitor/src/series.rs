@@ -34,9 +34,11 @@ impl SeriesInfo {
         let matches = |name: &Arc<str>, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
             test(name) || english.as_ref().is_some_and(|name| test(name))
         };
+        let instance = self.instance.as_ref().map(|instance| instance.label());
+        let is_set = |name: &str| path.matches_set(name, instance.is_some());
         path.matches_machine(&self.set.machine)
-            && matches(&self.set.name, &self.set.english_name, &|name| path.matches_set(name))
-            && path.matches_instance(self.instance.as_ref().map(|instance| instance.label()))
+            && matches(&self.set.name, &self.set.english_name, &is_set)
+            && path.matches_instance(instance)
             && matches(&self.counter.name, &self.counter.english_name, &|name| path.matches_counter(name))
     }
 

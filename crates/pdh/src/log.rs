@@ -124,6 +124,7 @@ impl From<Format> for LogType {
             Format::Blg => Self::Binary,
             Format::Csv => Self::Csv,
             Format::Tsv => Self::Tsv,
+            Format::Json => Self::Undefined,
         }
     }
 }
@@ -185,9 +186,6 @@ impl LogHandle {
         let query = query.ok_or(PdhStatus::INVALID_ARGUMENT)?;
         let format = log_type.format().ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
         let is_circular = access & access::CIRCULAR != 0;
-        if format == Format::Blg && is_formatted(query)? {
-            return Err(PdhStatus::LOG_TYPE_NOT_FOUND);
-        }
         if is_circular && (format != Format::Blg || max_size == 0) {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
@@ -315,11 +313,6 @@ impl Access {
 fn max_bytes(access: u32, max_size: u32) -> Option<u64> {
     let unit = if access & access::MAX_IS_BYTES != 0 { 1 } else { MEGABYTE };
     (max_size != 0).then(|| u64::from(max_size) * unit)
-}
-
-/// Whether a query gives values that are formatted already.
-fn is_formatted(query: &Query) -> Result<bool> {
-    Ok(!query.is_real_time() && query.source().logs()?.facts().format.is_formatted())
 }
 
 /// The last sample of a log that is to be gone on with; `None` where there is none.

@@ -44,7 +44,7 @@ impl DataSource {
         let facts = logs.facts();
         let bytes = match facts.format {
             Format::Blg => binary(&sample, facts),
-            Format::Csv | Format::Tsv => line(&sample, facts),
+            Format::Csv | Format::Tsv | Format::Json => line(&sample, facts),
         };
         Ok(RawLogRecord {
             record_type: facts.format.into(),

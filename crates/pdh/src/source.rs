@@ -9,7 +9,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, UnionScan};
-use tachograph_logs::{LogError, LogFacts, blg};
+use tachograph_logs::{Format as LogFormat, LogError, LogFacts, blg};
 use tachograph_perflib::Registry;
 
 use crate::catalogue::KnownSet;
@@ -91,6 +91,10 @@ impl DataSource {
         for path in &paths {
             let log = LogSource::open(path).map_err(|error| status_of(&error, path))?;
             let facts = log.report().facts().clone();
+            // PDH has no number for it.
+            if facts.format == LogFormat::Json {
+                return Err(PdhStatus::UNKNOWN_LOG_FORMAT);
+            }
             file_bytes = file_bytes.saturating_add(facts.file_bytes);
             first.get_or_insert(facts);
         }

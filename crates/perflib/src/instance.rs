@@ -11,6 +11,7 @@ pub struct InstanceKey {
     parent_length: u32,
     id: u32,
     identity: u64,
+    is_reserved: bool,
     /// `parent/name`, or the name.
     label: Box<str>,
 }
@@ -21,13 +22,27 @@ impl InstanceKey {
     /// `id` is the number that the raw data block carries. `identity` tells it from any other instance that ever has
     /// its name (a process: its id with its start time); 0 where the name says it all.
     pub fn new(name: impl Into<Box<str>>, id: u32, identity: u64) -> Self {
-        Self { parent_length: 0, id, identity, label: name.into() }
+        Self { parent_length: 0, id, identity, is_reserved: false, label: name.into() }
     }
 
     /// An instance `parent/name`.
     pub fn with_parent(parent: &str, name: &str, id: u32, identity: u64) -> Self {
         let label = format!("{parent}/{name}").into_boxed_str();
-        Self { parent_length: parent.len() as u32 + 1, id, identity, label }
+        Self { parent_length: parent.len() as u32 + 1, id, identity, is_reserved: false, label }
+    }
+
+    /// Makes this the counter set's own instance, such as `_Total` or `Idle`, whose name is reserved: an instance that
+    /// merely has the same name, without regard to case, is displayed as `_Total#1` and never found by the plain name.
+    #[must_use]
+    pub fn reserved(mut self) -> Self {
+        self.is_reserved = true;
+        self
+    }
+
+    /// Whether the name is reserved for this instance.
+    #[inline]
+    pub fn is_reserved(&self) -> bool {
+        self.is_reserved
     }
 
     /// The parent's name, where the set has parents.

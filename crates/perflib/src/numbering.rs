@@ -1,10 +1,12 @@
 //! `#n`: telling instances of one name apart.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachograph_counters::path::split_index;
 use tachograph_counters::set::{Instance, InstanceTable, Instances};
+use tachograph_counters::wildcard::eq_ignore_case;
 
 use crate::InstanceKey;
 
@@ -15,6 +17,9 @@ use crate::InstanceKey;
 /// after a sample in which it was absent: whoever pairs samples by these names never pairs two different instances. One
 /// that comes in the very interval in which another of its name ends has a higher number for that one sample, and the
 /// number that became free from the next on.
+///
+/// The name of a [reserved](InstanceKey::reserved) instance is its own: others of that name, without regard to case, are
+/// `_Total#1` and so on wherever they are in the list, also while the reserved instance is absent.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,6 +48,10 @@ pub struct Numbering {
     building: Vec<Arc<Instance>>,
     /// Whether a name with a `#` was ever met.
     has_hash: bool,
+    /// The names that reserved instances have had: a few for each counter set.
+    reserved: Vec<Box<str>>,
+    /// Whether samples are paired by identities.
+    is_for_identities: bool,
 }
 
 /// A number of a name, and who has it.
@@ -57,6 +66,13 @@ struct Slot {
 }
 
 impl Numbering {
+    /// Names for readers that pair samples by names and identities. A number passes at once to another instance where
+    /// [identities](InstanceKey::identity) tell the two apart, so that one that is replaced has the name again one sample
+    /// earlier.
+    pub fn for_identities() -> Self {
+        Self { is_for_identities: true, ..Self::default() }
+    }
+
     /// The display names of these instances, in their order. The same object as before when nothing came or went.
     pub fn number(&mut self, keys: &[Arc<InstanceKey>]) -> &Instances {
         let is_same = self.generation > 0
@@ -70,17 +86,27 @@ impl Numbering {
     }
 
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
-        self.generation += 1;
+        // From 2 on: a number that nobody has had yet (0) is free in the first sample too.
+        self.generation = self.generation.max(1) + 1;
         self.has_waiting = false;
         let generation = self.generation;
         self.building.clear();
+        for key in keys.iter().filter(|key| key.is_reserved()) {
+            if !self.reserved.iter().any(|name| **name == *key.full_name()) {
+                self.reserved.push(key.full_name().into());
+            }
+        }
         // Who stays keeps its number, or gets the one that it waits for, so that nobody new takes it.
         let mut places = vec![usize::MAX; keys.len()];
         for (key, place) in keys.iter().zip(&mut places) {
             let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
             let is_it =
                 |slot: &Slot| slot.seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key);
-            let Some(known) = slots.iter().position(is_it) else { continue };
+            // The plain name may have become reserved after this instance got it.
+            let first = first_number(&self.reserved, key);
+            let Some(known) = slots.iter().skip(first).position(is_it).map(|place| first + place) else {
+                continue;
+            };
             *place = match slots[known].waits_for.take() {
                 Some(wanted) if slots.get(wanted).is_some_and(|slot| slot.is_free(generation)) => {
                     let instance = self.table.intern(key.parent(), key.name(), wanted as u32);
@@ -100,9 +126,10 @@ impl Numbering {
             let place = if place < usize::MAX {
                 place
             } else {
-                let free = self.free_number(key.full_name());
+                let first = first_number(&self.reserved, key);
+                let free = self.free_number(key, first);
                 let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
-                Self::add(slots, &mut self.table, key, generation, free)
+                Self::add(slots, &mut self.table, key, generation, first..free)
             };
             let Some(slots) = self.names.get(key.full_name()) else { continue };
             self.has_waiting |= slots[place].waits_for.is_some();
@@ -115,16 +142,21 @@ impl Numbering {
         self.keys.extend(keys.iter().cloned());
     }
 
-    /// The lowest number of a name that nobody has, nor had in the sample before.
-    fn free_number(&self, name: &str) -> usize {
+    /// The lowest number of a name, from `first` on, that nobody has, nor had in the sample before, unless the reader sees
+    /// that it was another instance.
+    fn free_number(&self, key: &InstanceKey, first: usize) -> usize {
+        let name = key.full_name();
         let slots = self.names.get(name).map_or(&[][..], Vec::as_slice);
         let is_free = |number: &usize| {
-            slots.get(*number).is_none_or(|slot| slot.is_free(self.generation))
-                && !self.is_label_of_another(name, *number)
+            let passes_to = |slot: &Slot| {
+                slot.is_free(self.generation)
+                    || self.is_for_identities && slot.seen < self.generation && slot.is_another(key)
+            };
+            slots.get(*number).is_none_or(passes_to) && !self.is_label_of_another(name, *number)
         };
         // Of the labels from the last number on, each other name can take one.
-        let most = slots.len() + self.names.len() + 1;
-        (0..=most).find(is_free).unwrap_or(most)
+        let most = first + slots.len() + self.names.len() + 1;
+        (first..=most).find(is_free).unwrap_or(most)
     }
 
     /// Whether an instance of another name has this display name, or had it in the sample before: a name may end in `#1`
@@ -142,18 +174,19 @@ impl Numbering {
         self.has_hash && is_used(&format!("{name}#{number}"), 0)
     }
 
-    /// Gives a new instance of a name this number, which is free.
+    /// Gives a new instance of a name the number after these, which is free; it may wait for one of them.
     fn add(
         slots: &mut Vec<Slot>,
         table: &mut InstanceTable,
         key: &Arc<InstanceKey>,
         generation: u64,
-        place: usize,
+        before: Range<usize>,
     ) -> usize {
+        let place = before.end;
         let is_wanted = |number| slots.iter().any(|slot| slot.waits_for == Some(number));
         let was_just_there = |slot: &Slot| slot.seen + 1 == generation;
-        let waits_for =
-            (0..place.min(slots.len())).find(|&number| was_just_there(&slots[number]) && !is_wanted(number));
+        let waits_for = (before.start..place.min(slots.len()))
+            .find(|&number| was_just_there(&slots[number]) && !is_wanted(number));
         let instance = table.intern(key.parent(), key.name(), place as u32);
         // Numbers in between that another name stands in the way of stay empty.
         while slots.len() < place {
@@ -184,10 +217,22 @@ impl Numbering {
     }
 }
 
+/// The lowest number that an instance may have: 1 where its plain name is reserved for another.
+fn first_number(reserved: &[Box<str>], key: &InstanceKey) -> usize {
+    let is_taken = reserved.iter().any(|name| eq_ignore_case(name, key.full_name()));
+    usize::from(is_taken && !key.is_reserved())
+}
+
 impl Slot {
     /// Whether its number may be given out: nobody had it in the sample before, nor has it now.
     fn is_free(&self, generation: u64) -> bool {
         self.seen + 1 < generation
+    }
+
+    /// Whether identities tell an instance from the one that has the number; 0 is unknown.
+    fn is_another(&self, key: &InstanceKey) -> bool {
+        let (known, other) = (self.key.identity(), key.identity());
+        known != 0 && other != 0 && known != other
     }
 }
 
@@ -231,10 +276,39 @@ mod tests {
         assert_eq!(labels(&mut numbering, &[&second]), ["_Total"]);
     }
 
-    /// Whatever comes and goes, two samples in a row never have one name for two instances, nor two for one of them.
+    #[test]
+    fn a_name_passes_at_once_where_identities_tell() {
+        let mut numbering = Numbering::for_identities();
+        let [first, second, third] = [1, 2, 3].map(|identity| key("x", identity));
+        assert_eq!(labels(&mut numbering, &[&first]), ["x"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["x"]);
+        assert_eq!(labels(&mut numbering, &[&second, &third]), ["x", "x#1"]);
+        assert_eq!(labels(&mut numbering, &[&first, &third]), ["x", "x#1"]);
+        // Not where there is no identity to tell them apart by.
+        let unknown = Arc::new(InstanceKey::new("x", 9, 0));
+        assert_eq!(labels(&mut numbering, &[&unknown, &third]), ["x#2", "x#1"]);
+        assert_eq!(labels(&mut numbering, &[&unknown, &third]), ["x", "x#1"]);
+        assert_eq!(labels(&mut numbering, &[&first, &third]), ["x#2", "x#1"]);
+        // A name that ends in a number by itself keeps off others.
+        let mut numbering = Numbering::for_identities();
+        let other = key("x#1", 7);
+        assert_eq!(labels(&mut numbering, &[&first, &second]), ["x", "x#1"]);
+        assert_eq!(labels(&mut numbering, &[&first, &other]), ["x", "x#1#1"]);
+    }
+
     #[test]
     fn names_in_a_row_never_pair_two() {
-        let mut numbering = Numbering::default();
+        never_pair_two(Numbering::default(), |_, _| false);
+    }
+
+    #[test]
+    fn names_and_identities_in_a_row_never_pair_two() {
+        never_pair_two(Numbering::for_identities(), |known, identity| known != 0 && identity != 0);
+    }
+
+    /// Whatever comes and goes, two samples in a row never have one name for two instances, nor two for one of them, unless
+    /// identities tell them apart.
+    fn never_pair_two(mut numbering: Numbering, are_told_apart: impl Fn(u64, u64) -> bool) {
         let mut state = 7_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -246,14 +320,20 @@ mod tests {
             living.retain(|_| random(4) > 0);
             for _ in 0..random(4) {
                 let name = ["a", "b", "a#1", "a#1#1", "b#2"][random(5) as usize];
-                living.push(key(name, 10 * next + living.len() as u64 + 1));
+                let identity = 10 * next + living.len() as u64 + 1;
+                let is_own = name == "a" && random(8) == 0;
+                living.push(match is_own && !living.iter().any(|key| key.is_reserved()) {
+                    true => Arc::new(InstanceKey::new(name, 0, identity).reserved()),
+                    false => key(name, identity),
+                });
             }
             let names: Vec<String> = numbering.number(&living).iter().map(ToString::to_string).collect();
             let now: HashMap<String, u64> =
                 names.iter().cloned().zip(living.iter().map(|key| key.identity())).collect();
             assert_eq!(now.len(), living.len(), "{names:?}");
             for (name, identity) in &now {
-                assert!(before.get(name).is_none_or(|known| known == identity), "{name} at {next}");
+                let is_same = |known: &u64| known == identity || are_told_apart(*known, *identity);
+                assert!(before.get(name).is_none_or(is_same), "{name} at {next}");
             }
             before = now;
         }
@@ -267,6 +347,39 @@ mod tests {
         assert!(Arc::ptr_eq(&first, numbering.number(&keys)));
         assert!(Arc::ptr_eq(&first, numbering.number(&[key("a", 1), key("b", 2)])));
         assert!(!Arc::ptr_eq(&first, numbering.number(&keys[..1])));
+    }
+
+    #[test]
+    fn a_reserved_name_belongs_to_its_instance_wherever_it_is_in_the_list() {
+        let mut numbering = Numbering::default();
+        let [first, second] = [1, 2].map(|identity| key("_Total", identity));
+        let other_case = key("_TOTAL", 3);
+        let total = Arc::new(InstanceKey::new("_Total", 0, 0).reserved());
+        let names = labels(&mut numbering, &[&first, &other_case, &second, &total]);
+        assert_eq!(names, ["_Total#1", "_TOTAL#1", "_Total#2", "_Total"]);
+        // The name stays reserved while the total is absent, and nobody waits for it.
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total#2"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["_Total#2"]);
+        assert_eq!(labels(&mut numbering, &[&second, &first]), ["_Total#2", "_Total#1"]);
+        assert_eq!(labels(&mut numbering, &[&total, &first]), ["_Total", "_Total#1"]);
+        // A total of other members waits for the name, and another instance does not.
+        let of_others = Arc::new(InstanceKey::new("_Total", 0, 1).reserved());
+        let another = key("_Total", 4);
+        let keys = [&another, &first, &of_others];
+        assert_eq!(labels(&mut numbering, &keys), ["_Total#2", "_Total#1", "_Total#3"]);
+        assert_eq!(labels(&mut numbering, &keys), ["_Total#2", "_Total#1", "_Total"]);
+    }
+
+    #[test]
+    fn a_name_that_becomes_reserved_is_given_up() {
+        let mut numbering = Numbering::default();
+        let impostor = key("_Total", 7);
+        let total = Arc::new(InstanceKey::new("_Total", 0, 0).reserved());
+        assert_eq!(labels(&mut numbering, &[&impostor]), ["_Total"]);
+        // Nobody has the name for one sample: it is never paired with another instance.
+        assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total#2"]);
+        assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);
+        assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);
     }
 
     #[test]

@@ -171,9 +171,10 @@ impl Query {
         for guid in registry.enumerate() {
             let Ok(entry) = registry.entry(guid) else { continue };
             let info = &entry.info;
-            let instance = path.path().instance.as_ref().map(|instance| instance.as_str());
+            let instance = path.path().instance.as_ref().filter(|_| info.has_instances());
+            let instance = instance.map(|instance| instance.as_str());
             // A path without instance that means processes: `Registry::path_here` makes it one with `(*)`.
-            if !path.matches_set(&info.name) || info.has_instances() != instance.is_some() {
+            if !path.matches_set(&info.name, info.has_instances()) {
                 continue;
             }
             let chosen: Vec<_> = info

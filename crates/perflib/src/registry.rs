@@ -190,7 +190,7 @@ impl Registry {
     /// ([`CounterSetInfo::is_per_process`]), means all processes; any other stays as it is.
     pub fn path_here(&self, path: &PathPattern) -> PathPattern {
         let means = |info: &CounterSetInfo| {
-            path.matches_set(&info.name)
+            path.matches_set_name(&info.name)
                 && info.counters.iter().any(|counter| path.matches_counter(&counter.name))
         };
         let is_without_instance = path.instance().is_none() && path.matches_machine(&self.machine);

@@ -10,13 +10,15 @@
 //!   its writer left behind.
 //! - Every value is an atomic word. What belongs together, a sum with its count, is read together ([`cell::Pair`]).
 //!
-//! `unsafe` is in `map.rs` alone.
+//! `unsafe` is in `map.rs` and `bus_error.rs` alone.
 
 pub mod cell;
 pub mod stripe;
 
 mod sync;
 
+#[cfg(not(loom))]
+mod bus_error;
 #[cfg(not(loom))]
 pub mod control;
 #[cfg(not(loom))]

@@ -1,21 +1,19 @@
-//! Memory that is shared through a file, as atomic words. The only file with `unsafe`.
+//! Memory that is shared through a file, as atomic words.
 //!
-//! A file that somebody else cuts while it is mapped ends a process that looks beyond its new end, by SIGBUS. The reader
-//! must not depend on the writer's good will, so it reads under a guard ([`Mapping::guarded`]): a handler of the signal puts
-//! zeros in place of what is missing, and the guard tells. Signals that are none of the guard's go on to whoever handled
-//! them before.
+//! A file that another process cuts while it is mapped ends a process that reads beyond its new end, by SIGBUS. So a reader reads
+//! under a guard ([`Mapping::guarded`]), which reports that.
 
-#![allow(unsafe_code, reason = "mapped memory, locks of files, a signal handler")]
+#![allow(unsafe_code, reason = "mapped memory, locks of files")]
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
+use crate::bus_error::{self, WasCut};
 use crate::cell::CacheLine;
 use crate::layout::{LINE, LINE_BYTES, PAGE};
 use crate::stripe;
@@ -35,10 +33,6 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// The file was cut while it was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WasCut;
-
 impl Mapping {
     /// Maps room for `length` bytes of the file, to write; the file may have less, as long as nobody looks there.
     pub(crate) fn to_write(file: &File, length: usize, backed: usize) -> io::Result<Self> {
@@ -48,7 +42,6 @@ impl Mapping {
 
     /// Maps `length` bytes of the file, all of which it has, to read.
     pub(crate) fn to_read(file: &File, length: usize) -> io::Result<Self> {
-        handle_cut_files();
         Self::map(Some(file), libc::PROT_READ, length, length)
     }
 
@@ -100,15 +93,7 @@ impl Mapping {
     /// Runs `look`, which may look at this mapping; an error when the file had been cut short of what it looked at.
     pub(crate) fn guarded<T>(&self, look: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, WasCut> {
         let start = self.start.as_ptr() as usize;
-        let before = GUARDED.replace(Guarded { start, end: start + self.length, was_cut: false });
-        let restore = Restore(before);
-        // The handler runs in this thread: what it looks at and changes must stand before and after the look.
-        compiler_fence(Ordering::SeqCst);
-        let seen = look(self.words());
-        compiler_fence(Ordering::SeqCst);
-        let was_cut = GUARDED.get().was_cut;
-        drop(restore);
-        if was_cut { Err(WasCut) } else { Ok(seen) }
+        bus_error::guarded(start, start + self.length, || look(self.words()))
     }
 }
 
@@ -226,6 +211,21 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     }
 }
 
+/// The same open file under a number from 1024 on (`FD_SETSIZE`), or in the upper half of a lower limit, where that is free: a
+/// reader is a guest in its process, which may call `select`.
+pub(crate) fn with_high_number(file: File) -> File {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills the structure.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let lowest = (limit.rlim_cur / 2).min(libc::FD_SETSIZE as u64) as libc::c_int;
+    // SAFETY: the call makes a new descriptor, and changes nothing of the file's own.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) } {
+        ..0 => file,
+        // SAFETY: the descriptor was made just now, and belongs to nobody else.
+        number => unsafe { File::from_raw_fd(number) },
+    }
+}
+
 /// Locks the file for as long as it is open, here or in a forked child. The lock is one for writing: who can only read the file
 /// can neither take such a lock nor keep others from it.
 pub(crate) fn lock_to_write(file: &File) -> io::Result<()> {
@@ -279,94 +279,6 @@ fn handle_forks() {
         // SAFETY: the handler stores to statics and to this thread's variables only.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
-}
-
-/// What this thread looks at under a guard.
-#[derive(Clone, Copy)]
-struct Guarded {
-    start: usize,
-    end: usize,
-    was_cut: bool,
-}
-
-thread_local! {
-    static GUARDED: Cell<Guarded> = const { Cell::new(Guarded { start: 0, end: 0, was_cut: false }) };
-}
-
-/// Puts back what was guarded before, also when `look` panics.
-struct Restore(Guarded);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        GUARDED.set(self.0);
-    }
-}
-
-/// What handled SIGBUS before: its address, and its flags.
-static BEFORE: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(libc::SIG_DFL), AtomicUsize::new(0));
-
-/// Handles SIGBUS from now on.
-fn handle_cut_files() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: all zeros is a valid value of these structures, and the kernel fills the second.
-        let (mut action, mut before) =
-            unsafe { (std::mem::zeroed::<libc::sigaction>(), std::mem::zeroed::<libc::sigaction>()) };
-        // SAFETY: as above.
-        unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before) };
-        BEFORE.0.store(before.sa_sigaction, Ordering::Relaxed);
-        BEFORE.1.store(before.sa_flags as usize, Ordering::Relaxed);
-        action.sa_sigaction = on_bus_error as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        // SAFETY: the handler has the form that SA_SIGINFO asks for, and does only what a handler may.
-        unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
-    });
-}
-
-extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel hands over a valid structure.
-    let address = unsafe { (*info).si_addr() } as usize;
-    let guarded = GUARDED.get();
-    if (guarded.start..guarded.end).contains(&address) {
-        // All of the mapping, since what is cut off is of no use: it is thrown away after this look.
-        let length = guarded.end - guarded.start;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: it replaces the mapping under the guard by zeros. It is read-only, so nobody misses what it held, and
-        // it is unmapped by its owner as before.
-        let zeros =
-            unsafe { libc::mmap(guarded.start as *mut libc::c_void, length, libc::PROT_READ, kind, -1, 0) };
-        if zeros != libc::MAP_FAILED {
-            GUARDED.set(Guarded { was_cut: true, ..guarded });
-            return;
-        }
-    }
-    pass_on(signal, info, context);
-}
-
-/// Does what would have been done without our handler.
-fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let (handler, flags) = (BEFORE.0.load(Ordering::Relaxed), BEFORE.1.load(Ordering::Relaxed));
-    match handler {
-        libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: the default ends the process when the instruction is tried again, or by the signal that is raised here,
-            // which comes when this handler ends.
-            unsafe {
-                libc::signal(signal, libc::SIG_DFL);
-                libc::raise(signal);
-            }
-        }
-        handler if flags as i32 & libc::SA_SIGINFO != 0 => {
-            type Action = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
-            // SAFETY: with this flag, the address is that of a function of this form.
-            let action: Action = unsafe { std::mem::transmute(handler) };
-            action(signal, info, context);
-        }
-        handler => {
-            // SAFETY: without the flag, the address is that of a function of this form.
-            let action: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(handler) };
-            action(signal);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
+use crate::bus_error::WasCut;
 use crate::folder::Folder;
 use crate::instance::{CellPlace, Instance};
 use crate::layout::{
     HEADER_BYTES, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, PAGE, VERSION, header, slot,
     state,
 };
-use crate::map::{Mapping, WasCut, is_locked_to_write};
+use crate::map::{Mapping, is_locked_to_write, with_high_number};
 use crate::problem::{OpenError, Problem};
 use crate::{Description, encoding};
 
@@ -54,6 +55,7 @@ impl SetReader {
             Some(libc::ELOOP) => OpenError::NotAFile("a link, not a file"),
             _ => OpenError::Io(error),
         })?;
+        let file = with_high_number(file);
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(OpenError::NotAFile("not a regular file"));

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::descriptors::with_high_number;
+
 /// A file of /proc or /sys that stays open and is read anew with `pread` into a kept buffer.
 #[derive(Debug)]
 pub(crate) struct KeptFile {
@@ -49,7 +51,7 @@ impl KeptFile {
     fn fill(&mut self) -> io::Result<usize> {
         let file = match &self.file {
             Some(file) => file,
-            None => self.file.insert(File::open(&self.path)?),
+            None => self.file.insert(with_high_number(File::open(&self.path)?.into()).into()),
         };
         if self.buffer.is_empty() {
             self.buffer.resize(4096, 0);

@@ -7,6 +7,7 @@
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod descriptors;
 mod file;
 mod kernel;
 mod memory;

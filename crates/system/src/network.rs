@@ -2,6 +2,7 @@
 
 mod connections;
 mod counts;
+mod diagnostics;
 mod icmp;
 mod interface;
 mod interface_table;

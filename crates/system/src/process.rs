@@ -5,7 +5,6 @@ use std::fs;
 use rustix::io::Errno;
 use tachograph_perflib::Provider;
 
-use self::descriptors::Descriptors;
 use self::idle::Idle;
 use self::process::Naming;
 use self::reader::Reader;
@@ -13,10 +12,10 @@ use self::set::ProcessSet;
 use self::threads::{Switches, ThreadSet};
 use self::ticks::Ticks;
 use crate::Roots;
+use crate::descriptors::Descriptors;
 use crate::table::SetTable;
 
 mod cursor;
-mod descriptors;
 mod idle;
 mod io;
 mod known;
@@ -40,7 +39,7 @@ pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &
 
 /// The providers of these sets, as far as this machine has what they read.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    with_descriptors(roots, &Descriptors::of_this_program())
+    with_descriptors(roots, &Descriptors::of_this_process())
 }
 
 fn with_descriptors(roots: &Roots, descriptors: &Descriptors) -> Vec<Box<dyn Provider>> {

@@ -11,16 +11,20 @@ mod query;
 mod record;
 #[cfg(feature = "web")]
 mod serve;
+mod text;
 mod usage;
 pub(crate) mod windows;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
-use tachograph_flow::{Selection, WindowBounds};
+use tachograph_flow::{Selection, Source as _, WindowBounds};
+use tachograph_logs::TextEncoding;
 
 pub(crate) use cpi::{CpiArguments, CpiFormat};
 pub(crate) use interval::{parse_count, parse_interval};
@@ -33,6 +37,7 @@ pub(crate) use query::{QueryArguments, QueryFormat};
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
+pub(crate) use text::{DigitsArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
 use windows::{WindowsForm, windows_form};
 
@@ -74,8 +79,8 @@ pub(crate) enum Command {
 /// Several logs of one machine are one stretch of time; logs of several machines give rows for each.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// Logs: .blg, .csv or .tsv, told by their content.
-    #[arg(required_unless_present = "counters", value_name = "FILE")]
+    /// Logs: .blg, .csv, .tsv or .json (of relog and query), known by their content.
+    #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
@@ -89,6 +94,10 @@ pub(crate) struct StatsArguments {
     /// zeros that stand for "no operation" in averages per operation.
     #[arg(long)]
     pub(crate) only_active: bool,
+    /// Also why values are errors: counter, status, number, and when the first and the last of them ended; after the table,
+    /// with csv and json on standard error.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// Formats of `stats`.
@@ -111,23 +120,33 @@ pub(crate) enum Across {
 
 /// Convert logs, select counters (-c, -cf) and a window (-b, -e), thin out (-t), merge.
 ///
-/// Without -o: a summary of the inputs.
+/// Without -o: the result on standard output where -f gives its format, else a summary of the inputs.
 #[derive(Debug, Args)]
 pub(crate) struct RelogArguments {
-    /// Logs: .blg, .csv or .tsv, told by their content.
-    #[arg(required_unless_present = "counters", value_name = "FILE")]
+    /// Logs: .blg, .csv, .tsv or .json (of relog and query), known by their content.
+    #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
     /// Where to write; `-` is standard output.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = log_name())]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the output. Default: by the extension of the output's name, else bin (for `-o -`, csv).
+    /// Format of the output. Default: by the extension of the output's name; bin for a name without one, csv for `-o -`.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RelogFormat>,
+    #[command(flatten)]
+    pub(crate) digits: DigitsArguments,
+    /// How the characters of names are encoded in CSV and TSV: utf-8, utf-8-bom (with a mark), or a code page of Windows
+    /// (1250 to 1258, 932, 936, 949, 950). Default: utf-8.
+    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    pub(crate) output_encoding: Option<TextEncoding>,
     /// Keep every N-th sample.
     #[arg(short = 't', long = "every", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) every: Option<u64>,
+    /// Of several machines: write a row for every sample of each of them. Default: rows at the times of the first log's
+    /// machine, with the nearest earlier sample of the others within half an interval.
+    #[arg(long)]
+    pub(crate) all_times: bool,
     /// Append to the output, which must have the same counters and end before the inputs begin.
     #[arg(short, long)]
     pub(crate) append: bool,
@@ -157,14 +176,16 @@ pub(crate) enum RelogFormat {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Logs.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     /// Write the samples of the log that are whole into a new one.
-    #[arg(long, value_name = "OUT")]
+    #[arg(long, value_name = "OUT", value_parser = log_name())]
     pub(crate) salvage: Option<PathBuf>,
     /// Overwrite OUT if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
 }
 
 /// Which counters, and when.
@@ -177,13 +198,15 @@ pub(crate) struct SelectionArguments {
     /// Counter paths from a file, one a line (-cf); `-` is standard input. Lines that begin with `#` or `;` are left out.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     counter_files: Vec<PathBuf>,
-    /// From this time on: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the log's local time unless a zone is given. The
-    /// sample before is used as the start of the first interval.
+    /// From this time on: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the log's local time unless a zone is given; a time of
+    /// day alone is one of the day on which the logs begin. The sample before is used as the start of the first interval.
     #[arg(short, long, value_name = "TIME")]
     begin: Option<String>,
     /// Up to this time, which does not belong to the window any more.
     #[arg(short, long, value_name = "TIME")]
     end: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArguments,
     /// Options from a file: a line `[option]`, then its value (-config). Those of the command line hold before them.
     #[arg(long = "config", value_name = "FILE")]
     _config: Option<PathBuf>,
@@ -217,13 +240,16 @@ impl SelectionArguments {
         }
         query.selection = Selection::new(patterns);
         query.every = every.unwrap_or_default();
-        query.bounds = self.bounds()?;
+        query.reading = self.reading.options();
+        query.bounds = self.bounds(&query.paths)?;
         Ok(query)
     }
 
-    fn bounds(&self) -> Result<WindowBounds, Failure> {
-        let bounds =
-            WindowBounds { begin: parse_time("-b", &self.begin)?, end: parse_time("-e", &self.end)? };
+    fn bounds(&self, logs: &[PathBuf]) -> Result<WindowBounds, Failure> {
+        let bounds = WindowBounds {
+            begin: parse_time("-b", &self.begin, logs)?,
+            end: parse_time("-e", &self.end, logs)?,
+        };
         if bounds.are_empty() {
             let [begin, end] = [&self.begin, &self.end].map(|time| time.as_deref().unwrap_or_default());
             return Err(Failure::usage(format!(
@@ -245,14 +271,57 @@ pub(crate) fn check_append(append: bool, yes: bool) -> Result<(), Failure> {
 /// Whether a name is that of a log, by its extension.
 pub(crate) fn has_log_extension(file: &Path) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
-        ["blg", "csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        ["blg", "csv", "tsv", "json", "jsonl", "ndjson"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
     })
 }
 
-fn parse_time(option: &str, text: &Option<String>) -> Result<Option<TimeArgument>, Failure> {
-    text.as_deref()
-        .map(|text| TimeArgument::parse(text).map_err(|error| Failure::usage(format!("{option}: {error}"))))
-        .transpose()
+fn parse_time(
+    option: &str,
+    text: &Option<String>,
+    logs: &[PathBuf],
+) -> Result<Option<TimeArgument>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let refused = |error| Failure::usage(format!("{option}: {error}"));
+    let time = match TimeArgument::parse_time_of_day(text) {
+        Some(after_midnight) => {
+            let midnight = first_day(logs)?.ok_or_else(|| {
+                let why = "a time of day needs a log with samples, whose first day it is of";
+                Failure::usage(format!("{option} '{text}': {why}; give the date too"))
+            })?;
+            TimeArgument::Local(midnight.saturating_add(after_midnight.map_err(refused)?))
+        }
+        None => TimeArgument::parse(text).map_err(refused)?,
+    };
+    Ok(Some(time))
+}
+
+/// The midnight, local time, before the earliest first sample of the logs; `None` where none has a sample.
+fn first_day(logs: &[PathBuf]) -> Result<Option<FileTime>, Failure> {
+    let mut earliest: Option<Moment> = None;
+    for log in logs {
+        let mut sample = Sample::default();
+        if LogSource::open(log)?.next(&mut sample)? {
+            let at =
+                earliest.map_or(sample.at, |known| if sample.at.utc < known.utc { sample.at } else { known });
+            earliest = Some(at);
+        }
+    }
+    Ok(earliest.map(|at| at.local().midnight()))
+}
+
+/// Reads the name of a log, to be read or written. Windows' tools also take a table of a database there.
+pub(crate) fn log_name() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
+    use clap::builder::{PathBufValueParser, TypedValueParser as _};
+    PathBufValueParser::new().try_map(|path| {
+        let is_sql =
+            path.as_os_str().as_encoded_bytes().get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SQL:"));
+        match is_sql {
+            true => Err("SQL logs are not supported yet: give the name of a file ('./SQL:...' is one)"),
+            false => Ok(path),
+        }
+    })
 }
 
 #[cfg(test)]

@@ -23,19 +23,28 @@ use tachograph_flow::{Selection, WindowBounds};
 use crate::failure::{Failure, say};
 use crate::table::counted;
 
-/// Says on standard error what was left out of damaged logs.
+/// Says on standard error what is damaged in logs, and what had to be guessed.
 fn notice_problems(reports: &[LogReport]) {
-    problem_lines(reports).iter().for_each(say);
+    guess_lines(reports).chain(problem_lines(reports)).for_each(say);
 }
 
-/// What was left out of damaged logs, a line for each.
+/// Which encodings of text logs were guessed, a line for each.
+fn guess_lines(reports: &[LogReport]) -> impl Iterator<Item = String> {
+    reports.iter().filter_map(|report| {
+        let encoding = report.guessed_encoding()?;
+        let path = report.path().display();
+        Some(format!("{path}: read as {encoding}, which is a guess; --encoding says what it is"))
+    })
+}
+
+/// What is damaged in logs, a line for each.
 fn problem_lines(reports: &[LogReport]) -> Vec<String> {
     let line = |report: &LogReport| {
         let problems = report.problems();
-        let first = problems.list().first()?;
+        let first = problems.list().iter().find(|problem| !problem.is_note)?;
         let path = report.path().display();
-        let places = counted(problems.count(), "damaged place was", "damaged places were");
-        Some(format!("{path}: {places} left out, the first at {first}; 'tacho check {path}' lists them"))
+        let places = counted(problems.count() - problems.notes(), "place", "places");
+        Some(format!("{path}: damaged in {places}, the first at {first}; 'tacho check {path}' lists them"))
     };
     reports.iter().filter_map(line).collect()
 }
@@ -70,6 +79,16 @@ fn no_sample(query: &LogQuery) -> Failure {
     } else {
         "no sample in this window of time"
     };
+    Failure::work(format!("{}: {what}; 'tacho list FILE' shows what a log covers", files_of(query)))
+}
+
+/// There are samples, and nothing in them: all counters are of instances that never were there.
+fn no_value(query: &LogQuery) -> Failure {
+    let what = "no value in its samples: no instance of its counter sets was there";
+    Failure::work(format!("{}: {what}; 'tacho list FILE' shows its counters", files_of(query)))
+}
+
+fn files_of(query: &LogQuery) -> String {
     let files: Vec<_> = query.paths.iter().map(|path| path.display().to_string()).collect();
-    Failure::work(format!("{}: {what}; 'tacho list FILE' shows what a log covers", files.join(", ")))
+    files.join(", ")
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_flow::FlowError;
@@ -32,6 +33,12 @@ impl Failure {
         Self { messages, status: 2 }
     }
 
+    /// Several failures as one, with the highest of their exit statuses.
+    pub(crate) fn together(failures: Vec<Self>) -> Self {
+        let status = failures.iter().map(|failure| failure.status).max().unwrap_or_default();
+        Self { messages: failures.into_iter().flat_map(|failure| failure.messages).collect(), status }
+    }
+
     /// Nobody reads the output any more: a quiet end.
     fn quiet() -> Self {
         Self { messages: Vec::new(), status: 0 }
@@ -56,9 +63,25 @@ pub(crate) fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "tacho: {}", visible(&line));
 }
 
+/// A file cannot be made because nothing of its name can be there.
+pub(crate) fn no_place(file: &Path) -> Failure {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let why = match folder.is_dir() {
+        true => "no file can be made in this folder; give another one",
+        false => "its folder does not exist; make it first",
+    };
+    Failure::work(format!("{}: {why}", file.display()))
+}
+
 impl From<FlowError> for Failure {
     fn from(error: FlowError) -> Self {
-        if error.is_broken_pipe() { Self::quiet() } else { Self::work(error) }
+        match &error {
+            error if error.is_broken_pipe() => Self::quiet(),
+            FlowError::Log(log) if log.is_over_budget() => {
+                Self::work(format_args!("{error}; --max-memory MB allows more"))
+            }
+            error => Self::work(error),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
-use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Stop};
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble};
 use tachograph_monitor::first_paths;
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
@@ -34,11 +34,9 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
 
 fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
     let has_it = |counter: &CounterInfo| counter.is_displayable() && path.matches_counter(&counter.name);
-    registry.counter_sets().any(|set| {
-        path.matches_set(&set.name)
-            && set.has_instances() == path.instance().is_some()
-            && set.counters.iter().any(has_it)
-    })
+    registry
+        .counter_sets()
+        .any(|set| path.matches_set(&set.name, set.has_instances()) && set.counters.iter().any(has_it))
 }
 
 /// Whether a name means this machine.
@@ -135,7 +133,7 @@ pub(crate) fn open(
 fn say_around(registry: &Registry, paths: &[PathPattern], selection: &Selection) -> Vec<String> {
     let lines = complaints(selection);
     // Where something is missing, what cannot be read may be the cause.
-    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set(set));
+    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set_name(set));
     say_notices(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
     say_unpublished(registry, paths);
     lines
@@ -182,7 +180,9 @@ fn say_missing_folder() {
 fn say_unpublished(registry: &Registry, paths: &[PathPattern]) {
     for info in registry.counter_sets() {
         if registry.is_published(info.guid)
-            && paths.iter().any(|path| path.matches_set(&info.name) && path.set().is_literal())
+            && paths
+                .iter()
+                .any(|path| path.matches_set(&info.name, info.has_instances()) && path.set().is_literal())
             && registry.publishers(info.guid).is_empty()
         {
             let name = &info.name;
@@ -221,8 +221,7 @@ fn known_counter(
     path: &PathPattern,
     mut sets: impl Iterator<Item = Arc<CounterSetInfo>>,
 ) -> Option<Arc<str>> {
-    let set =
-        sets.find(|set| path.matches_set(&set.name) && set.has_instances() == path.instance().is_some())?;
+    let set = sets.find(|set| path.matches_set(&set.name, set.has_instances()))?;
     let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
     counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::clone(&counter.source))
 }
@@ -233,19 +232,6 @@ pub(crate) fn zone_of_now() -> TimeZone {
     let now = Zoned::now();
     let name = now.time_zone().iana_name().unwrap_or("local time");
     TimeZone::fixed(name, -(now.offset().seconds() / 60))
-}
-
-/// Ends the source on Ctrl-C and SIGTERM; when that is asked for again, everything, since writing may wait for a reader.
-pub(crate) fn stop_on_signals(stop: &Stop) -> Result<(), Failure> {
-    let stop = stop.clone();
-    let handler = move || {
-        if stop.is_stopped() {
-            // What shells give for SIGINT.
-            std::process::exit(130);
-        }
-        stop.stop();
-    };
-    ctrlc::set_handler(handler).map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))
 }
 
 /// Says what went wrong since the last time, each cause once, with the first counter that it concerns.

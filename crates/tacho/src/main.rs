@@ -1,15 +1,17 @@
 //! `tacho`: performance counters and their logs on the command line.
 
-#![forbid(unsafe_code)]
-
+#[cfg(feature = "web")]
+mod allocator;
 mod arguments;
 mod commands;
 mod failure;
+mod file_limit;
 mod live;
 mod output;
 mod path_file;
 mod progress;
 mod settings;
+mod signals;
 mod table;
 
 use std::process::ExitCode;
@@ -17,10 +19,12 @@ use std::process::ExitCode;
 use arguments::Command;
 
 fn main() -> ExitCode {
+    signals::survive_file_limit();
     let arguments = match arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(failure) => return failure.report(),
     };
+    file_limit::raise();
     let outcome = match arguments.command {
         None => commands::overview::run(),
         Some(Command::List(list)) => commands::list::run(&list),

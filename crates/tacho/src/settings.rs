@@ -1,8 +1,9 @@
 //! Settings files (`-config`) in Windows' form: a line `[option]`, then a line with its value.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use tachograph_counters::wildcard::Pattern;
 
 use crate::arguments::windows::{Takes, option_of, takes, with_hyphens};
@@ -22,6 +23,8 @@ struct Open {
     name: String,
     place: String,
     needs: Needs,
+    /// Whether it takes one value and no more, in all the file.
+    is_single: bool,
     has_value: bool,
 }
 
@@ -38,7 +41,8 @@ enum Needs {
 
 impl Open {
     fn new(name: String, place: String, command: Option<&Command>) -> Result<Self, Failure> {
-        let has_inputs = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "files");
+        let is_input = |arg: &Arg| arg.is_positional() && INPUTS.iter().any(|id| arg.get_id() == id);
+        let has_inputs = |command: &Command| command.get_arguments().any(is_input);
         let needs = match command {
             Some(command) if name == "i" && has_inputs(command) => Some(Needs::Inputs),
             Some(command) => option_of(command, &name).map(|arg| needs_of(arg, &name)),
@@ -50,7 +54,10 @@ impl Open {
             let place = place.trim_end_matches(&format!(": [{name}]")).to_owned();
             return Err(Failure::usage(format!("{place}: '{command}' has no option [{name}]")));
         };
-        Ok(Self { name, place, needs, has_value: false })
+        let is_set = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set);
+        let is_single = matches!(needs, Needs::Value | Needs::ValueOrNothing)
+            && command.and_then(|command| option_of(command, &name)).is_some_and(is_set);
+        Ok(Self { name, place, needs, is_single, has_value: false })
     }
 
     /// What it is with this value; nothing where it takes none.
@@ -79,6 +86,9 @@ impl Open {
     }
 }
 
+/// Operands that are logs to be read.
+const INPUTS: [&str; 3] = ["files", "logs", "what"];
+
 fn needs_of(arg: &Arg, name: &str) -> Needs {
     let takes_values = arg.get_action().takes_values();
     let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
@@ -95,6 +105,7 @@ pub(crate) fn read(file: &Path, command: Option<&Command>) -> Result<Vec<Setting
     let text = read_text(file)?;
     let mut settings = Vec::new();
     let mut open: Option<Open> = None;
+    let mut singles = HashSet::new();
     let close = |open: Option<Open>, settings: &mut Vec<Setting>| -> Result<(), Failure> {
         if let Some(open) = open
             && let Some(argument) = open.end()?
@@ -112,12 +123,19 @@ pub(crate) fn read(file: &Path, command: Option<&Command>) -> Result<Vec<Setting
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             close(open.take(), &mut settings)?;
             let name = name.trim().trim_start_matches(['-', '/']).to_ascii_lowercase();
-            open = Some(Open::new(name.clone(), format!("{place}: [{name}]"), command)?);
+            let next = Open::new(name.clone(), format!("{place}: [{name}]"), command)?;
+            if next.is_single && !singles.insert(long_name(command, &name)) {
+                return Err(Failure::usage(format!("{} is given twice: give it once", next.place)));
+            }
+            open = Some(next);
             continue;
         }
         let Some(option) = &mut open else {
             return Err(Failure::usage(format!("{place}: a value before any [option]")));
         };
+        if option.is_single && option.has_value {
+            return Err(Failure::usage(format!("{place}: [{}] takes one value", option.name)));
+        }
         let Some(arguments) = option.arguments(unquoted(line)) else {
             return Err(Failure::usage(format!("{place}: [{}] takes no value", option.name)));
         };
@@ -126,6 +144,12 @@ pub(crate) fn read(file: &Path, command: Option<&Command>) -> Result<Vec<Setting
     }
     close(open, &mut settings)?;
     Ok(settings)
+}
+
+/// One name for the several that an option has.
+fn long_name(command: Option<&Command>, name: &str) -> String {
+    let long = command.and_then(|command| option_of(command, name)).and_then(Arg::get_long);
+    long.unwrap_or(name).to_owned()
 }
 
 /// The files that an input means. Windows' tools expand `*` and `?` in its last part themselves.

@@ -91,7 +91,7 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 16] = [
     ("tachograph-system", &["rustix", "uuid"]),
     ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),
-    ("tachograph-logs", &["csv", "encoding_rs", "uuid", "zerocopy"]),
+    ("tachograph-logs", &["chardetng", "csv", "encoding_rs", "serde", "serde_json", "uuid", "zerocopy"]),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
     ("tachograph-monitor", &["serde", "toml"]),
     ("tachograph-screen", &["ratatui", "rustix", "signal-hook", "unicode-width"]),
@@ -118,22 +118,25 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 16] = [
         "tachograph",
         &[
             "clap",
-            "ctrlc",
             "encoding_rs",
+            "indexmap",
             "indicatif",
             "jiff",
+            "libc",
             "rustix",
             "serde",
             "serde_json",
             "signal-hook",
+            "tempfile",
             "unicode-width",
         ],
     ),
 ];
 
 /// The files with `unsafe` in them, in the only crates that have any. All other crates forbid it.
-const UNSAFE_FILES: [(&str, &[&str]); 4] = [
-    ("tachograph-shm", &["src/map.rs"]),
+const UNSAFE_FILES: [(&str, &[&str]); 5] = [
+    ("tachograph", &["src/allocator.rs"]),
+    ("tachograph-shm", &["src/bus_error.rs", "src/map.rs"]),
     ("tachograph-publish", &["src/signals.rs", "src/tsc.rs"]),
     ("tachograph-cpi", &["src/perf_event.rs", "src/user_read.rs"]),
     (
@@ -332,6 +335,35 @@ fn unsafe_stands_in_few_files_only() {
         let listed: BTreeSet<PathBuf> = listed.iter().map(|file| folder.join(file)).collect();
         assert_eq!(found, listed, "{name}: keep UNSAFE_FILES in crates/tacho/tests/arrows.rs");
     }
+}
+
+/// What changes the process as a whole. Signal masks are of a thread.
+const PROCESS_CHANGES: [&str; 9] = [
+    "setrlimit(",
+    "set_current_dir(",
+    "fchdir(",
+    "setlocale(",
+    "set_var(",
+    "remove_var(",
+    "umask(",
+    "libc::sigaction(",
+    "libc::signal(",
+];
+
+/// A library is a guest in its process: only `tacho` may change it, and one file has the handler of SIGBUS.
+#[test]
+fn no_library_changes_its_process() {
+    let packages = packages();
+    let libraries = packages.iter().filter(|package| package.name != "tachograph");
+    let files = libraries.flat_map(|package| rust_files(&package.folder.join("src")));
+    let changes = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a file");
+        PROCESS_CHANGES.iter().any(|change| text.contains(change))
+    };
+    let is_test = |file: &PathBuf| file.components().any(|part| part.as_os_str() == "tests");
+    let found: Vec<PathBuf> = files.filter(|file| !is_test(file) && changes(file)).collect();
+    let is_allowed = |file: &PathBuf| file.ends_with("shm/src/bus_error.rs");
+    assert!(found.iter().all(is_allowed) && found.len() == 1, "{found:?}");
 }
 
 #[test]

@@ -1,4 +1,11 @@
-// Making elements. Texts go in as text nodes only: what a log or a server says is never read as HTML.
+// Making elements. Texts go in as text nodes only: what a log or a server says is never read as HTML, and what would turn text
+// around is written out.
+
+import { visible } from "./visible.js";
+
+/** Attributes that people read. */
+const READ = new Set(["title", "aria-label"]);
+const shown = (child) => (child instanceof Node ? child : visible(child));
 
 /** An element with attributes, listeners (`onclick: ...`), and children (elements, texts, or nothing). */
 export function element(name, attributes = {}, ...children) {
@@ -6,9 +13,9 @@ export function element(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : value);
+    else made.setAttribute(key, value === true ? "" : READ.has(key) ? visible(value) : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(shown));
   return made;
 }
 
@@ -16,7 +23,7 @@ export function element(name, attributes = {}, ...children) {
 export function drawing(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) made.setAttribute(key, value);
-  made.append(...children);
+  made.append(...children.map(shown));
   return made;
 }
 
@@ -27,7 +34,18 @@ export function byId(id) {
 
 /** Sets a text only when it differs, so that screen readers and selections are left alone. */
 export function setText(target, text) {
-  if (target.textContent !== text) target.textContent = text;
+  const now = visible(text);
+  if (target.textContent !== now) target.textContent = now;
+}
+
+/** Sets what is shown beside the pointer. */
+export function setTitle(target, text) {
+  target.title = visible(text);
+}
+
+/** Sets what screen readers call an element. */
+export function setLabel(target, text) {
+  target.setAttribute("aria-label", visible(text));
 }
 
 /** The pattern of a counter's line as a small picture. */

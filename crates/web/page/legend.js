@@ -1,7 +1,7 @@
 // The legend: a row per counter with its style, scale and figures; to select, show and hide, scale, highlight, sort, remove.
 
 import { styleOf } from "./chart.js";
-import { byId, element, setText, swatch } from "./element.js";
+import { byId, element, setLabel, setText, setTitle, swatch } from "./element.js";
 import { figure, NONE } from "./figures.js";
 import { STYLES } from "./palette.js";
 import { factorText, POWERS, powerOf } from "./scale.js";
@@ -36,7 +36,7 @@ function showCell(row) {
 
 function renewShow(box, line) {
   box.checked = !entry(line.key).isHidden;
-  box.setAttribute("aria-label", `Show ${line.path}`);
+  setLabel(box, `Show ${line.path}`);
 }
 
 function swatchCell(row) {
@@ -45,7 +45,7 @@ function swatchCell(row) {
 }
 
 function renewSwatch(place, line) {
-  place.setAttribute("aria-label", `Next colour of ${line.path}`);
+  setLabel(place, `Next colour of ${line.path}`);
   const style = styleOf(line);
   const told = JSON.stringify(style);
   if (place.dataset.style === told) return;
@@ -63,7 +63,7 @@ function renewScale(list, line) {
   setText(list.options[0], `${factorText(powerOf("default", line))} (default)`);
   setText(list.options[1], scale === "fit" ? `${factorText(powerOf("fit", line))} (fit)` : "Scale to fit");
   if (list.value !== String(scale)) list.value = String(scale);
-  list.setAttribute("aria-label", `Scale of ${line.path}`);
+  setLabel(list, `Scale of ${line.path}`);
 }
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -170,13 +170,13 @@ export class Legend {
     const average = row.cells.find(({ column }) => column.id === "average").cell;
     const isArithmetic = line.average_kind === "arithmetic";
     average.classList.toggle("arithmetic", isArithmetic);
-    average.title = isArithmetic ? "Arithmetic mean of displayed values, which is all that a text log allows" : "";
+    setTitle(average, isArithmetic ? "Arithmetic mean of displayed values, which is all that a text log allows" : "");
     row.element.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.element.classList.toggle("highlighted", entry(line.key).isHighlighted);
     row.element.setAttribute("aria-selected", String(isSelected));
     row.element.tabIndex = isSelected ? 0 : -1;
-    row.element.title = line.path;
-    row.remove.setAttribute("aria-label", `Remove ${line.path}`);
+    setTitle(row.element, line.path);
+    setLabel(row.remove, `Remove ${line.path}`);
   }
 
   /** Marks the row of the counter that the pointer is nearest to. */

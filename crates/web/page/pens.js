@@ -1,9 +1,11 @@
 // What pictures are drawn with: one pen writes SVG, the other draws on a canvas. Both know lines, areas, boxes and texts.
 
+import { visible } from "./visible.js";
+
 const FONT = "system-ui, Segoe UI, Roboto, Cantarell, sans-serif";
 
 const escaped = (text) =>
-  String(text)
+  visible(text)
     // What XML cannot hold.
     // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
@@ -95,7 +97,7 @@ export class CanvasPen {
   text(x, y, text, { colour, size = 12, align = "start", weight = 400 }) {
     const { context } = this;
     Object.assign(context, { fillStyle: colour, font: `${weight} ${size}px ${FONT}`, textAlign: align === "middle" ? "center" : align });
-    context.fillText(text, x, y);
+    context.fillText(visible(text), x, y);
   }
 
   within(x, y, width, height, draw) {

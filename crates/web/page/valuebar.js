@@ -1,6 +1,6 @@
 // The value bar: last, average, minimum, maximum of the selected counter over the visible range, and the range's length.
 
-import { byId, setText } from "./element.js";
+import { byId, setText, setTitle } from "./element.js";
 import { duration, figure, NONE } from "./figures.js";
 import { nameOf } from "./hover.js";
 
@@ -14,6 +14,6 @@ export function drawValueBar(line, seconds) {
   setText(byId("value-duration"), duration(seconds));
   const unit = line?.unit ? ` in ${line.unit}` : "";
   setText(byId("value-name"), line ? `${nameOf(line)}${unit}` : NONE);
-  byId("value-name").title = line?.path ?? "";
+  setTitle(byId("value-name"), line?.path ?? "");
   byId("value-arithmetic").hidden = line?.average_kind !== "arithmetic";
 }

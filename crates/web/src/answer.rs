@@ -52,6 +52,12 @@ impl Refusal {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("the {what} cannot be stored on the server"))
     }
 
+    /// The log does not fit into the memory that logs may take.
+    pub(crate) fn no_memory(what: impl std::fmt::Display) -> Self {
+        let remedy = "close a source, or start the server with a larger --max-memory";
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("{what}; {remedy}"))
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -54,9 +54,10 @@ pub(crate) struct Shared {
 impl Shared {
     /// What answers on a port.
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
-        let ServeOptions { token, hosts, live, view, metrics, logs, uploads, log, notices, .. } = options;
-        let sources = Sources::new(&logs, uploads, notices, Work::new(READING_THREADS))?;
-        let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?);
+        let ServeOptions { token, hosts, live, view, metrics, logs, uploads, memory, log, notices, .. } =
+            options;
+        let sources = Sources::new(&logs, uploads, memory, notices.clone(), Work::new(READING_THREADS))?;
+        let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?, notices);
         let hub = Arc::new(Hub::start(live)?);
         let (live, scrapes, exporters) =
             (Work::new(LIVE_THREADS), Work::new(1), metrics::Exporters::default());

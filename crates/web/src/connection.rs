@@ -1,21 +1,27 @@
 //! One connection.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
+
+use crate::admission::{Seat, Turn};
 
 /// How long the header of a request, or the wait for the next one, may take.
 const HEADER_TIME: Duration = Duration::from_secs(15);
@@ -37,6 +43,7 @@ pub(crate) struct Overrun(pub(crate) Arc<Notify>);
 /// Serves a connection to its end.
 pub(crate) async fn serve(
     stream: TcpStream,
+    seat: Arc<Seat>,
     tls: Option<TlsAcceptor>,
     router: Router,
     stopping: watch::Receiver<bool>,
@@ -45,27 +52,38 @@ pub(crate) async fn serve(
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let _ = sockopt::set_tcp_user_timeout(&stream, UNREAD_TIME.as_millis() as u32);
-    match tls {
-        None => speak(stream, router, stopping).await,
-        Some(tls) => {
-            if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
-                speak(stream, router, stopping).await;
+    let closing = Arc::clone(&seat);
+    let work = async {
+        match tls {
+            None => speak(stream, seat, router, stopping).await,
+            Some(tls) => {
+                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
+                    speak(stream, seat, router, stopping).await;
+                }
             }
         }
+    };
+    tokio::select! {
+        () = work => {}
+        () = closing.closed() => {}
     }
 }
 
 async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
+    seat: Arc<Seat>,
     router: Router,
     mut stopping: watch::Receiver<bool>,
 ) {
     let overrun = Overrun(Arc::default());
     let mine = overrun.clone();
-    let service = router.map_request(move |request: Request<Incoming>| {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let turn = seat.begin();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(mine.clone());
-        request
+        request.extensions_mut().insert(seat.client());
+        let answer = router.clone().oneshot(request);
+        async { answer.await.map(|answer| answer.map(|body| Answered { body, _turn: turn })) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -74,7 +92,7 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
         .max_buf_size(MAX_HEADER)
         .max_header_size(MAX_HEADER)
         .max_headers(MAX_HEADER_LINES);
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // What goes wrong on a connection is its client's affair.
@@ -84,4 +102,30 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
     }
     connection.as_mut().graceful_shutdown();
     let _ = connection.await;
+}
+
+/// The body of an answer. When all of it is sent, the connection waits for the next request.
+struct Answered {
+    body: Body,
+    _turn: Turn,
+}
+
+impl http_body::Body for Answered {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -114,6 +114,10 @@ pub(crate) struct Export<'a> {
 impl Export<'_> {
     /// Writes what a query selects of logs; `None` where there is no sample.
     pub(crate) fn log(&self, query: &LogQuery) -> Result<Option<File>, ExportError> {
+        let mut query = query.clone();
+        if self.format == Format::Blg {
+            query.selection = query.selection.with_identities();
+        }
         let mut watch = Watch::new(self.cancel);
         // How many values its samples have is not told here.
         let (scan, pipeline) = query.table(|_| watch.note(0))?;

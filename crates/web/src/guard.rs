@@ -9,9 +9,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
+use crate::admission::Client;
 use crate::answer::Refusal;
 use crate::api::Web;
-use crate::options::Token;
+use crate::guesses::Guesses;
+use crate::options::{LineLog, Token};
 
 /// Longest path and query of a request, in bytes.
 const MAX_URI: usize = 48 << 10;
@@ -36,6 +38,7 @@ pub(crate) struct Guard {
     is_tls: bool,
     hosts: Vec<String>,
     token: Option<Token>,
+    guesses: Guesses,
     /// What stands for the token in the cookie of a browser, for as long as the server runs.
     session: String,
     cookie: String,
@@ -48,19 +51,20 @@ impl Guard {
         hosts: Vec<String>,
         token: Option<Token>,
         session: String,
+        notices: Option<LineLog>,
     ) -> Self {
         // Cookies are of a host, whatever its ports: two servers must not take each other's.
         let prefix = if is_tls { "__Host-" } else { "" };
         let cookie = format!("{prefix}tacho-{port}");
-        Self { port, is_tls, hosts, token, session, cookie }
+        Self { port, is_tls, hosts, token, guesses: Guesses::new(notices), session, cookie }
     }
 
     /// The cookie that stands for a token, where the token is right.
-    pub(crate) fn log_in(&self, token: &str) -> Result<Option<HeaderValue>, Refusal> {
-        let Some(right) = &self.token else { return Ok(None) };
-        if !is_same(token.as_bytes(), right.bytes()) {
-            return Err(unauthorized());
+    pub(crate) async fn log_in(&self, client: Client, token: &str) -> Result<Option<HeaderValue>, Refusal> {
+        if self.token.is_none() {
+            return Ok(None);
         }
+        self.compare(client, token.as_bytes()).await?;
         let secure = if self.is_tls { "; Secure" } else { "" };
         let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.session);
         HeaderValue::from_str(&cookie).map(Some).map_err(|_| unauthorized())
@@ -129,27 +133,34 @@ impl Guard {
         Ok(())
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Compares a token with the right one, where there is one.
+    async fn compare(&self, client: Client, token: &[u8]) -> Result<(), Refusal> {
         let Some(right) = &self.token else { return Ok(()) };
+        self.guesses.compare(client, unauthorized, || is_same(token, right.bytes())).await
+    }
+
+    /// What a request shows instead of a token, or the token that is still to be compared.
+    fn claim(&self, headers: &HeaderMap) -> Result<Claim, Refusal> {
+        if self.token.is_none() {
+            return Ok(Claim::Granted);
+        }
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         if let Some(given) = given.next() {
             let token = given.as_bytes().split_at_checked(7);
             let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-            return match token {
-                Some((_, token)) if is_same(token, right.bytes()) => Ok(()),
-                _ => Err(unauthorized()),
-            };
+            return token.map(|(_, token)| Claim::Token(token.to_vec())).ok_or_else(unauthorized);
         }
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies =
             cookies.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        // A session is a random number of 256 bits: it cannot be guessed, and one of an earlier server is no attempt to.
         let is_right = |(name, value): (&str, &str)| {
             name == self.cookie && is_same(value.as_bytes(), self.session.as_bytes())
         };
-        if cookies.any(is_right) { Ok(()) } else { Err(unauthorized()) }
+        if cookies.any(is_right) { Ok(Claim::Granted) } else { Err(unauthorized()) }
     }
 
-    fn check(&self, request: &Request) -> Result<(), Refusal> {
+    fn check(&self, request: &Request) -> Result<Claim, Refusal> {
         let uri = request.uri();
         if uri.path_and_query().is_some_and(|target| target.as_str().len() > MAX_URI) {
             return Err(Refusal::new(StatusCode::URI_TOO_LONG, format!("a URL has at most {MAX_URI} bytes")));
@@ -159,8 +170,16 @@ impl Guard {
         let is_page = is_read && (uri.path() == "/" || uri.path().starts_with("/assets/"));
         self.check_site(request.headers(), &host, is_page)?;
         let is_open = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
-        if is_open { Ok(()) } else { self.check_token(request.headers()) }
+        if is_open { Ok(Claim::Granted) } else { self.claim(request.headers()) }
     }
+}
+
+/// What a request is answered for.
+enum Claim {
+    /// It needs no token, or has a session.
+    Granted,
+    /// This token, if it is right.
+    Token(Vec<u8>),
 }
 
 /// Compares secrets in a time that tells nothing but their length.
@@ -176,7 +195,16 @@ fn unauthorized() -> Refusal {
 pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     // Neither the query nor a header: they can hold what is nobody's business.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
-    let mut response = match web.guard.check(&request) {
+    let client = request.extensions().get().copied();
+    let claim = web.guard.check(&request);
+    let checked = match (claim, client) {
+        (Ok(Claim::Token(token)), Some(client)) => web.guard.compare(client, &token).await,
+        // Every connection has a client.
+        (Ok(Claim::Token(_)), None) => Err(unauthorized()),
+        (Ok(Claim::Granted), _) => Ok(()),
+        (Err(refusal), _) => Err(refusal),
+    };
+    let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };

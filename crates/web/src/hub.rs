@@ -29,13 +29,11 @@ use crate::answer::Refusal;
 use crate::options::{LiveOptions, ServeError};
 pub(crate) use layout::Layout;
 pub(crate) use ring::{RingSource, RingWindow};
-use streams::Arriving;
+use streams::{Arriving, queue_of};
 use wanted::{Held, Wanted};
 
 /// Most streams at a time.
 pub(crate) const MAX_STREAMS: usize = 512;
-/// Events that wait for a reader.
-const QUEUE: usize = 16;
 /// How long a counter is collected after it was last asked for.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
 /// How old what is known of the machine's counter sets may be.
@@ -230,7 +228,7 @@ impl Hub {
         }
         // Before the lock: where this fails, the lock goes first.
         let mut place = Place { shared: Arc::clone(shared), held: None };
-        let (sender, events) = mpsc::channel(QUEUE);
+        let (sender, events) = mpsc::channel(queue_of(every, self.options().interval));
         let mut state = shared.lock();
         if state.is_stopped {
             return Err(ended());

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod answer;
 mod api;
 mod assets;
@@ -17,16 +18,20 @@ mod connection;
 mod download;
 mod export;
 mod guard;
+mod guesses;
 mod hub;
 mod listing;
 pub mod metrics;
 mod options;
 mod parameters;
+mod secret_file;
 mod series;
 mod server;
 mod sources;
 mod tls;
 mod work;
 
-pub use options::{LineLog, LiveOptions, RegistryNow, ServeError, ServeOptions, Token, Uploads};
+pub use options::{
+    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Token, Uploads,
+};
 pub use server::{Server, Stopper};

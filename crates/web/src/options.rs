@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metrics::MetricsOptions;
+use crate::secret_file;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_logs::Budget;
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
@@ -17,6 +19,9 @@ pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
 
 /// Takes lines of text, each when there is one to tell.
 pub type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Gives freed memory back to the system.
+pub type ReleaseMemory = Arc<dyn Fn() + Send + Sync>;
 
 /// What a server is told at its start.
 pub struct ServeOptions {
@@ -38,9 +43,15 @@ pub struct ServeOptions {
     pub logs: Vec<PathBuf>,
     /// What clients may upload.
     pub uploads: Uploads,
+    /// The memory that all open logs share.
+    pub memory: Budget,
+    /// Gives freed memory back to the system, where the allocator does not do so by itself: called soon after a log was
+    /// closed or statistics of one were made, on a thread of its own.
+    pub release: Option<ReleaseMemory>,
     /// Called with a line for every request, where that is wanted. It holds no secrets.
     pub log: Option<LineLog>,
-    /// Called with a line for each log of the command line that cannot be read. It names the file.
+    /// Called with a line for each log of the command line that cannot be read, which names the file, and for each address
+    /// that sends wrong tokens.
     pub notices: Option<LineLog>,
 }
 
@@ -107,6 +118,18 @@ impl Token {
             return Err("a token has printable ASCII characters only, and no blanks".to_owned());
         }
         Ok(Self(text.as_bytes().to_vec()))
+    }
+
+    /// The token of a file: its first line, without blanks around it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, others of this machine can read or change it, or it is no token.
+    pub fn read(file: &Path) -> Result<Self, ServeError> {
+        let failed = |why: &str| ServeError::work(format!("{}: {why}", file.display()));
+        let bytes = secret_file::read(file)?;
+        let text = str::from_utf8(&bytes).map_err(|_| failed("this is not text; a token is expected"))?;
+        Self::new(text.lines().next().unwrap_or_default().trim()).map_err(|why| failed(&why))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

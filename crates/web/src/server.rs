@@ -5,23 +5,24 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::sync::{Semaphore, watch};
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use crate::admission::Admission;
 use crate::api::{self, Shared, Web};
-use crate::options::{ServeError, ServeOptions};
+use crate::options::{ReleaseMemory, ServeError, ServeOptions};
 use crate::{connection, tls};
 
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
-/// Open files that are enough for all connections, and for as many files of logs and of the machine.
-const ENOUGH_FILES: u64 = 4 * MAX_CONNECTIONS as u64;
 /// How long the end may take.
 const END_TIME: Duration = Duration::from_millis(700);
 /// How often it is looked for logs that nobody looks at.
 const IDLE_CHECK: Duration = Duration::from_secs(30);
+/// From one time that memory is given back to the next.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(1);
 /// The wait after a connection could not be taken.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
@@ -31,6 +32,7 @@ pub struct Server {
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
     web: Web,
+    release: Option<ReleaseMemory>,
     stop: watch::Sender<bool>,
 }
 
@@ -73,8 +75,9 @@ impl Server {
             }
             _ => ServeError::work(format!("{address}: {error}")),
         })?;
+        let release = options.release.clone();
         let web = Shared::new(address.port(), tls.is_some(), options)?;
-        Ok(Self { listener, address, tls, web, stop: watch::Sender::new(false) })
+        Ok(Self { listener, address, tls, web, release, stop: watch::Sender::new(false) })
     }
 
     /// Where it listens.
@@ -118,8 +121,11 @@ impl Server {
         let listener = tokio::net::TcpListener::from_std(self.listener)
             .map_err(|error| ServeError::work(format!("{}: {error}", self.address)))?;
         self.web.sources.read_named();
+        if let Some(release) = self.release.clone() {
+            tokio::spawn(release_memory(release, Arc::clone(&self.web.sources.work.freed)));
+        }
         let router = api::router(self.web.clone());
-        let places = Arc::new(Semaphore::new(places()));
+        let admission = Admission::new(places());
         let mut stopping = self.stop.subscribe();
         let mut connections = JoinSet::new();
         let mut idle_check = tokio::time::interval(IDLE_CHECK);
@@ -136,15 +142,12 @@ impl Server {
                 Some(_) = connections.join_next() => continue,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     wait = BACK_OFF.0;
-                    // Who comes when all places are taken is let go at once.
-                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                    // One that comes when all places are taken is closed at once.
+                    let Some(seat) = admission.enter(from.ip().into()) else { continue };
                     let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
-                    connections.spawn(async move {
-                        let _place = place;
-                        connection::serve(stream, tls, router, stopping).await;
-                    });
+                    connections.spawn(connection::serve(stream, seat, tls, router, stopping));
                 }
                 // No more file descriptors, mostly. The queue of the kernel waits as well.
                 Err(_) => {
@@ -164,14 +167,22 @@ impl Server {
     }
 }
 
+/// Gives memory back when work with logs has freed some, at most every [`RELEASE_INTERVAL`].
+async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
+    loop {
+        freed.notified().await;
+        // What is freed meanwhile comes along.
+        tokio::time::sleep(RELEASE_INTERVAL).await;
+        let release = Arc::clone(&release);
+        // It takes milliseconds; a panic of it would end nothing else.
+        let _ = tokio::task::spawn_blocking(move || release()).await;
+    }
+}
+
 /// How many connections there may be. Where few files may be open beside those that are, half of them are left to logs and
 /// counters: otherwise idle connections would keep those that are there from being answered.
 fn places() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    let Some(soft) = limit.current else { return MAX_CONNECTIONS };
-    let wanted = soft.max(limit.maximum.unwrap_or(u64::MAX).min(ENOUGH_FILES));
-    let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
-    let files = if wanted == soft || setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { soft };
+    let Some(files) = getrlimit(Resource::Nofile).current else { return MAX_CONNECTIONS };
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let left = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(open);
     (left / 2).clamp(1, MAX_CONNECTIONS)

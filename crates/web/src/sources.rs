@@ -8,6 +8,8 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tachograph_logs::Budget;
+
 use crate::answer::Refusal;
 use crate::listing::Folders;
 use crate::options::{LineLog, ServeError, Uploads};
@@ -18,6 +20,9 @@ pub(crate) use log::{Log, LogState};
 const MAX_OPEN: usize = 64;
 /// Most files that make up one source.
 const MAX_FILES: usize = 64;
+
+/// The least memory for which a log is opened.
+const MIN_LOG_BYTES: u64 = 1 << 20;
 
 /// Where a log comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub(crate) struct Sources {
     folders: Folders,
     open: Mutex<Open>,
     uploads: Uploads,
+    /// The memory of all logs.
+    memory: Budget,
     /// Told of logs of the command line that cannot be read.
     notices: Option<LineLog>,
     /// The threads that read logs.
@@ -54,6 +61,7 @@ impl Sources {
     pub(crate) fn new(
         paths: &[PathBuf],
         uploads: Uploads,
+        memory: Budget,
         notices: Option<LineLog>,
         work: Work,
     ) -> Result<Self, ServeError> {
@@ -69,7 +77,7 @@ impl Sources {
             } else {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 open.last += 1;
-                let log = Log::new(open.last, Origin::Named, vec![(name, path)], None);
+                let log = Log::new(open.last, Origin::Named, vec![(name, path)], None, memory.clone(), &work);
                 open.logs.insert(open.last, Arc::new(log));
             }
         }
@@ -79,7 +87,7 @@ impl Sources {
                 MAX_OPEN / 2
             )));
         }
-        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, notices, work })
+        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, memory, notices, work })
     }
 
     /// Begins to read the logs of the command line.
@@ -145,15 +153,21 @@ impl Sources {
         files: Vec<(String, PathBuf)>,
         uploaded: Option<File>,
     ) -> Result<Arc<Log>, Refusal> {
+        self.check_memory()?;
         let mut open = self.lock();
         if open.logs.len() >= MAX_OPEN {
             return Err(Refusal::too_many(format!("{MAX_OPEN} logs are open already; close one")));
         }
         open.last += 1;
-        let log = Arc::new(Log::new(open.last, origin, files, uploaded));
+        let log = Arc::new(Log::new(open.last, origin, files, uploaded, self.memory.clone(), &self.work));
         let id = open.last;
         open.logs.insert(id, Arc::clone(&log));
         Ok(log)
+    }
+
+    /// Refuses another log where there is no memory for even a small one.
+    fn check_memory(&self) -> Result<(), Refusal> {
+        self.memory.reserve(MIN_LOG_BYTES).map(drop).map_err(Refusal::no_memory)
     }
 
     /// Closes a log that a client has opened.

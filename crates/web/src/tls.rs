@@ -10,6 +10,7 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::ServeError;
+use crate::secret_file;
 
 /// What makes connections secret, from PEM files: the certificate with those that vouch for it, and its key.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
@@ -21,7 +22,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     if chain.is_empty() {
         return Err(wrong(certificate, &"there is no certificate in it"));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+    let secret = PrivateKeyDer::from_pem_slice(&secret_file::read(key)?).map_err(|error| match error {
         pem::Error::NoItemsFound => wrong(key, &"there is no private key in it"),
         other => wrong(key, &other),
     })?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tachograph_counters::sample::Sample;
 use tachograph_flow::{FlowError, Source};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::answer::Refusal;
 
@@ -17,7 +17,11 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 /// A number of threads.
 #[derive(Clone)]
-pub(crate) struct Work(Arc<Semaphore>);
+pub(crate) struct Work {
+    threads: Arc<Semaphore>,
+    /// Notified when a piece of work has ended, and what it needed is freed.
+    pub(crate) freed: Arc<Notify>,
+}
 
 /// A number of places, of which one is had at once or not at all.
 pub(crate) struct Places(Arc<Semaphore>);
@@ -71,7 +75,7 @@ impl Cancel {
 
 impl Work {
     pub(crate) fn new(threads: usize) -> Self {
-        Self(Arc::new(Semaphore::new(threads)))
+        Self { threads: Arc::new(Semaphore::new(threads)), freed: Arc::default() }
     }
 
     /// Runs a piece of work when its turn comes. It is cancelled when nobody waits for it any more.
@@ -79,11 +83,11 @@ impl Work {
         &self,
         work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.0).acquire_owned()).await;
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.threads).acquire_owned()).await;
         let Ok(Ok(place)) = turn else {
             return Err(Refusal::too_many("the server has too much to do; try again"));
         };
-        start(place, work).await
+        self.start(place, work).await
     }
 
     /// As [`run`](Self::run), with all the time that it takes to wait for the turn.
@@ -91,24 +95,28 @@ impl Work {
         &self,
         work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let Ok(place) = Arc::clone(&self.0).acquire_owned().await else {
+        let Ok(place) = Arc::clone(&self.threads).acquire_owned().await else {
             return Err(Refusal::busy("the server ends"));
         };
-        start(place, work).await
+        self.start(place, work).await
     }
-}
 
-async fn start<T: Send + 'static>(
-    place: OwnedSemaphorePermit,
-    work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let guard = Guard(Arc::default());
-    let cancel = Cancel::by(Arc::clone(&guard.0));
-    let done = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work(&cancel)
-    });
-    done.await.unwrap_or_else(|_| Err(Refusal::busy("the work was ended; try again")))
+    async fn start<T: Send + 'static>(
+        &self,
+        place: OwnedSemaphorePermit,
+        work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let guard = Guard(Arc::default());
+        let cancel = Cancel::by(Arc::clone(&guard.0));
+        let freed = Arc::clone(&self.freed);
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            let outcome = work(&cancel);
+            freed.notify_one();
+            outcome
+        });
+        done.await.unwrap_or_else(|_| Err(Refusal::busy("the work was ended; try again")))
+    }
 }
 
 /// Looks now and then, while samples are taken, whether the work is of use still.

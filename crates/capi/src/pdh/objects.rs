@@ -1,5 +1,4 @@
-//! What handles stand for: queries, counters, logs and data sources, in one table, so that a handle of one kind
-//! is never taken for another's.
+//! What handles of pdh.h refer to: queries, counters, logs and data sources.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
@@ -9,7 +8,7 @@ use tachograph_pdh::{Collector, CounterId, DataSource, LogHandle, PdhStatus, Que
 
 use super::boundary::{Plain, Text};
 use super::character::Character;
-use crate::handles::Handles;
+use crate::handles::{HANDLES, HandleError, HandleKind};
 
 /// `PDH_HQUERY`, `PDH_HCOUNTER` or `PDH_HLOG`, or an event: to C a pointer, here the number in its place.
 #[repr(transparent)]
@@ -81,83 +80,82 @@ pub(super) struct LogObject {
     pub(super) query: Option<Handle>,
 }
 
-enum Object {
-    Query(Arc<QueryObject>),
-    Counter(Arc<CounterObject>),
-    Log(Arc<LogObject>),
+impl HandleKind for QueryObject {
+    const NAME: &'static str = "a PDH query handle";
+    const FUNCTIONS: [&'static str; 2] = ["PdhOpenQuery", "PdhCloseQuery"];
 }
 
-static OBJECTS: Handles<Object> = Handles::new();
+impl HandleKind for CounterObject {
+    const NAME: &'static str = "a PDH counter handle";
+    const FUNCTIONS: [&'static str; 2] = ["PdhAddCounter", "PdhRemoveCounter"];
+}
+
+impl HandleKind for LogObject {
+    const NAME: &'static str = "a handle of a PDH log or data source";
+    const FUNCTIONS: [&'static str; 2] = ["PdhOpenLog or PdhBindInputDataSource", "PdhCloseLog"];
+}
 
 /// Locks. That another thread panicked in the midst of its work is no reason to refuse what comes after.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find(handle: Handle) -> Result<Arc<Object>> {
-    OBJECTS.find(handle.pointer()).map_err(|_| PdhStatus::INVALID_HANDLE)
+fn status(error: HandleError) -> PdhStatus {
+    match error {
+        HandleError::Exhausted => PdhStatus::MEMORY_ALLOCATION_FAILURE,
+        _ => PdhStatus::INVALID_HANDLE,
+    }
 }
 
-fn add(object: Object) -> Result<Handle> {
-    OBJECTS.add(object).map(|handle| Handle(handle.addr())).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)
+fn add<K: HandleKind>(object: K) -> Result<Handle> {
+    HANDLES.add(object).map(|handle| Handle(handle.addr())).map_err(status)
 }
 
-fn remove(handle: Handle) -> Result<()> {
-    OBJECTS.remove(handle.pointer()).map(drop).map_err(|_| PdhStatus::INVALID_HANDLE)
+fn remove<K: HandleKind>(handle: Handle) -> Result<Arc<K>> {
+    HANDLES.remove(handle.pointer()).map_err(status)
 }
 
 /// The query of a handle.
 pub(super) fn query(handle: Handle) -> Result<Arc<QueryObject>> {
-    match &*find(handle)? {
-        Object::Query(query) => Ok(Arc::clone(query)),
-        Object::Counter(_) | Object::Log(_) => Err(PdhStatus::INVALID_HANDLE),
-    }
+    HANDLES.find(handle.pointer()).map_err(status)
 }
 
 /// The counter of a handle.
 pub(super) fn counter(handle: Handle) -> Result<Arc<CounterObject>> {
-    match &*find(handle)? {
-        Object::Counter(counter) => Ok(Arc::clone(counter)),
-        Object::Query(_) | Object::Log(_) => Err(PdhStatus::INVALID_HANDLE),
-    }
+    HANDLES.find(handle.pointer()).map_err(status)
 }
 
 /// The log or data source of a handle.
 pub(super) fn log(handle: Handle) -> Result<Arc<LogObject>> {
-    match &*find(handle)? {
-        Object::Log(log) => Ok(Arc::clone(log)),
-        Object::Query(_) | Object::Counter(_) => Err(PdhStatus::INVALID_HANDLE),
-    }
+    HANDLES.find(handle.pointer()).map_err(status)
 }
 
 /// A handle for a new query.
 pub(super) fn add_query(query: Query) -> Result<Handle> {
-    add(Object::Query(Arc::new(QueryObject {
+    add(QueryObject {
         query: Arc::new(Mutex::new(query)),
         collector: Mutex::new(None),
         counters: Mutex::new(Some(Vec::new())),
-    })))
+    })
 }
 
 /// A handle for a counter that was added to a query.
 pub(super) fn add_counter(query: &Arc<QueryObject>, id: CounterId) -> Result<Handle> {
     let mut counters = lock(&query.counters);
     let handles = counters.as_mut().ok_or(PdhStatus::INVALID_HANDLE)?;
-    let handle = add(Object::Counter(Arc::new(CounterObject { of: Arc::clone(query), id })))?;
+    let handle = add(CounterObject { of: Arc::clone(query), id })?;
     handles.push(handle);
     Ok(handle)
 }
 
 /// A handle for a log or data source.
 pub(super) fn add_log(log: LogObject) -> Result<Handle> {
-    add(Object::Log(Arc::new(log)))
+    add(log)
 }
 
 /// Ends the handle of a counter, and the counter.
 pub(super) fn remove_counter(handle: Handle) -> Result<()> {
-    let counter = counter(handle)?;
-    // Of two threads that remove it, one gets the handle.
-    remove(handle)?;
+    let counter: Arc<CounterObject> = remove(handle)?;
     if let Some(handles) = lock(&counter.of.counters).as_mut() {
         handles.retain(|of_query| *of_query != handle);
     }
@@ -166,12 +164,11 @@ pub(super) fn remove_counter(handle: Handle) -> Result<()> {
 
 /// Ends a query with its thread and its counters.
 pub(super) fn remove_query(handle: Handle) -> Result<()> {
-    let query = query(handle)?;
-    remove(handle)?;
+    let query: Arc<QueryObject> = remove(handle)?;
     let counters = lock(&query.counters).take();
     for counter in counters.into_iter().flatten() {
         // One that another thread is just removing is gone.
-        let _ = remove(counter);
+        let _ = remove::<CounterObject>(counter);
     }
     let collector = lock(&query.collector).take();
     drop(collector);
@@ -180,9 +177,7 @@ pub(super) fn remove_query(handle: Handle) -> Result<()> {
 
 /// Ends the handle of a log or data source, and returns it.
 pub(super) fn remove_log(handle: Handle) -> Result<Arc<LogObject>> {
-    let log = log(handle)?;
-    remove(handle)?;
-    Ok(log)
+    remove(handle)
 }
 
 /// A data source as functions name it.

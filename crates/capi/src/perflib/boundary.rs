@@ -9,25 +9,17 @@ use std::sync::Arc;
 
 use super::consumer::{Change, OpenQuery, enumerate, instances, registration};
 use super::memory::{Room, bytes_at, guid_at, put, put_bytes, text_at};
-use super::refusal::{INVALID_HANDLE, last_code, set_last_code};
+use super::refusal::{last_code, set_last_code};
 use super::{Refusal, call};
-use crate::handles::Handles;
+use crate::handles::{HANDLES, HandleKind};
 
-static QUERIES: Handles<OpenQuery> = Handles::new();
-
-/// A handle that is none, dead or foreign.
-fn no_query(handle: *mut c_void) -> Refusal {
-    if handle.is_null() {
-        return Refusal::null("hQuery");
-    }
-    Refusal::new(
-        INVALID_HANDLE,
-        "The handle is no open query: PerfOpenQueryHandle makes one, and PerfCloseQueryHandle ends it.",
-    )
+impl HandleKind for OpenQuery {
+    const NAME: &'static str = "a PerfLib query handle";
+    const FUNCTIONS: [&'static str; 2] = ["PerfOpenQueryHandle", "PerfCloseQueryHandle"];
 }
 
 fn query(handle: *mut c_void) -> Result<Arc<OpenQuery>, Refusal> {
-    QUERIES.find(handle).map_err(|_| no_query(handle))
+    HANDLES.find(handle).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))
 }
 
 /// The GUIDs of all counter sets.
@@ -130,9 +122,7 @@ pub unsafe extern "C" fn PerfOpenQueryHandle(szMachine: *const u16, phQuery: *mu
         // SAFETY: by the condition of this function.
         let machine = unsafe { text_at(szMachine, "szMachine")? };
         let open = OpenQuery::new(machine.as_deref())?;
-        let handle = QUERIES.add(open).map_err(|failure| {
-            Refusal::new(tachograph_perflib::ErrorCode::NO_SYSTEM_RESOURCES, failure.text.into_owned())
-        })?;
+        let handle = HANDLES.add(open).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))?;
         // SAFETY: by the condition of this function.
         unsafe { put(phQuery, handle, "phQuery") }
     })
@@ -142,7 +132,10 @@ pub unsafe extern "C" fn PerfOpenQueryHandle(szMachine: *const u16, phQuery: *mu
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfCloseQueryHandle(hQuery: *mut c_void) -> u32 {
-    call(|| QUERIES.remove(hQuery).map(drop).map_err(|_| no_query(hQuery)))
+    call(|| {
+        let removed = HANDLES.remove::<OpenQuery>(hQuery);
+        removed.map(drop).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))
+    })
 }
 
 /// Adds or deletes the identifiers at an address.

@@ -8,19 +8,21 @@ use std::ptr::with_exposed_provenance;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use tachograph_perflib::ErrorCode;
 use tachograph_publish::dynamic::{ControlCallback, Request};
 use tachograph_shm::Guid;
 
 use super::control::buffer;
 use super::memory::{bytes_at, guid_at, put, text_at};
 use super::provider::{OpenProvider, Update};
-use super::refusal::{INVALID_HANDLE, call_or_else, set_last_code};
+use super::refusal::{call_or_else, set_last_code};
 use super::template::{SET_BYTES, length};
 use super::{Refusal, call};
-use crate::handles::Handles;
+use crate::handles::{HANDLES, HandleError, HandleKind};
 
-static PROVIDERS: Handles<OpenProvider> = Handles::new();
+impl HandleKind for OpenProvider {
+    const NAME: &'static str = "a provider handle";
+    const FUNCTIONS: [&'static str; 2] = ["PerfStartProvider", "PerfStopProvider"];
+}
 
 /// `PERFLIBREQUEST` of C.
 type Callback = unsafe extern "C" fn(request: u32, buffer: *mut c_void, size: u32) -> u32;
@@ -43,19 +45,12 @@ pub struct ProviderContext {
     pub argument: usize,
 }
 
-/// A handle that is none, dead or foreign.
-fn no_provider(handle: *mut c_void) -> Refusal {
-    if handle.is_null() {
-        return Refusal::null("Provider");
-    }
-    Refusal::new(
-        INVALID_HANDLE,
-        "The handle is no started provider: PerfStartProvider makes one, and PerfStopProvider ends it.",
-    )
+fn bad_handle(error: HandleError) -> Refusal {
+    Refusal::handle::<OpenProvider>(error, "Provider")
 }
 
 fn provider(handle: *mut c_void) -> Result<Arc<OpenProvider>, Refusal> {
-    PROVIDERS.find(handle).map_err(|_| no_provider(handle))
+    HANDLES.find(handle).map_err(bad_handle)
 }
 
 /// The GUID at an address, as those who publish have it.
@@ -95,9 +90,7 @@ unsafe fn start(
         return Err(Refusal::null("phProvider"));
     }
     let open = OpenProvider::start(guid, callback.map(control))?;
-    let handle = PROVIDERS
-        .add(open)
-        .map_err(|failure| Refusal::new(ErrorCode::NO_SYSTEM_RESOURCES, failure.text.into_owned()))?;
+    let handle = HANDLES.add(open).map_err(bad_handle)?;
     // SAFETY: by the condition of this function.
     unsafe { put(out, handle, "phProvider") }
 }
@@ -152,7 +145,7 @@ pub unsafe extern "C" fn PerfStartProviderEx(
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
     call(|| {
-        let provider = PROVIDERS.remove(ProviderHandle).map_err(|_| no_provider(ProviderHandle))?;
+        let provider = HANDLES.remove::<OpenProvider>(ProviderHandle).map_err(bad_handle)?;
         provider.stop();
         Ok(())
     })

@@ -6,6 +6,7 @@ use tachograph_perflib::{ErrorCode, Failure as SetFailure};
 
 use crate::code::Code;
 use crate::failure::{Failure, call_or};
+use crate::handles::{HandleError, HandleKind};
 
 /// Windows' `ERROR_INVALID_HANDLE`.
 pub(crate) const INVALID_HANDLE: ErrorCode = ErrorCode(6);
@@ -40,6 +41,16 @@ impl Refusal {
     /// A null pointer in the place of this argument.
     pub(crate) fn null(argument: &str) -> Self {
         Self::new(ErrorCode::INVALID_PARAMETER, format!("The argument {argument} is a null pointer."))
+    }
+
+    /// The handle of kind `K` in the place of this argument cannot be used.
+    pub(crate) fn handle<K: HandleKind>(error: HandleError, argument: &str) -> Self {
+        let code = match error {
+            HandleError::Null => return Self::null(argument),
+            HandleError::Exhausted => ErrorCode::NO_SYSTEM_RESOURCES,
+            HandleError::Closed | HandleError::Unknown | HandleError::OtherKind(_) => INVALID_HANDLE,
+        };
+        Self::new(code, error.describe::<K>())
     }
 
     /// An argument that is wrong in itself.

@@ -111,7 +111,7 @@ static void dead_and_foreign(void)
     HOLDS(dead != live && dead != NULL && live != NULL);
     RETURNS(CpiTerminate(dead), PU_SUCCESS);
     RETURNS(CpiTerminate(dead), PU_ERROR_INVALID_PARAMETER);
-    TELLS("dead");
+    TELLS("closed");
     RETURNS(CpiStart(dead), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiGet(dead, &cd), PU_ERROR_INVALID_PARAMETER);
     HOLDS(cd == NULL);

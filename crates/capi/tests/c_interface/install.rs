@@ -97,6 +97,79 @@ fn a_staged_install_names_where_it_will_be() {
     assert!(!config.contains('@') && !config.contains("stage"), "{config}");
 }
 
+/// The size of a library in a folder, and whether it has debug symbols.
+fn size_and_symbols(library: &Path) -> (u64, bool) {
+    let sections = succeed(Command::new("readelf").args(["-S", "-W"]).arg(library));
+    (library.metadata().expect("the library").len(), sections.contains(".debug_"))
+}
+
+#[test]
+fn libraries_are_installed_without_debug_symbols() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = folder.path().join("built");
+    std::fs::create_dir(&from).expect("a folder");
+    libraries(&from);
+    let installed = |name: &str, more: &[String]| {
+        let to = folder.path().join(name);
+        let mut variables = vec![format!("PREFIX={}", to.display())];
+        variables.extend_from_slice(more);
+        succeed(&mut make(&from, &variables, "install"));
+        ["so.0", "a"].map(|extension| size_and_symbols(&to.join(format!("lib/libtachograph.{extension}"))))
+    };
+    let built = ["so", "a"].map(|extension| size_and_symbols(&built(extension)));
+    // A build without debug information has those of the standard library, in the archive.
+    assert!(built.iter().any(|(_, had_symbols)| *had_symbols), "{built:?}");
+    let stripped = installed("stripped", &[]);
+    for ((size, has_symbols), (of_all, _)) in stripped.iter().zip(&built) {
+        assert!(!has_symbols && size < of_all, "{stripped:?} of {built:?}");
+    }
+    assert_eq!(installed("whole", &["SYMBOLS=yes".into()]), built);
+}
+
+/// Both lines of the page that build a program of Windows, as they are, from the folder of a repository.
+#[test]
+fn the_lines_of_the_page_build_programs_that_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let release = folder.path().join("target/release");
+    std::fs::create_dir_all(&release).expect("a folder");
+    libraries(&release);
+    let crates = crate_folder().parent().expect("the folder of the crates");
+    std::os::unix::fs::symlink(crates, folder.path().join("crates")).expect("a link");
+    // The build has already produced these files.
+    succeed(&mut make(&release, &["CARGO=true".into()], "all"));
+    let to = folder.path().join("installed");
+    succeed(&mut make(&release, &[format!("PREFIX={}", to.display())], "install"));
+    let in_c = "#include <stdio.h>\n#include \"perfutil.h\"\n\
+                int main(void) { return printf(\"%d\\n\", GetActiveProcessorCount() > 0) < 0; }\n";
+    let of_windows = "#include <windows.h>\n#include <perflib.h>\n#include <stdio.h>\n\
+                      int wmain() { DWORD sets = 0; PerfEnumerateCounterSet(NULL, NULL, 0, &sets);\n\
+                      wprintf(L\"%d\\n\", sets > 10); return 0; }\n";
+    std::fs::write(folder.path().join("program.c"), in_c).expect("written");
+    std::fs::write(folder.path().join("program.cpp"), of_windows).expect("written");
+
+    let page = crate::page::page();
+    let is_build = |line: &&str| line.starts_with("g++ ") || line.starts_with("gcc ");
+    let (of_c, of_windows) = page.split_once("### Programs of Windows").expect("the section");
+    let without_installing = of_c.lines().rfind(is_build).expect("a line");
+    let lines: Vec<_> =
+        std::iter::once(without_installing).chain(of_windows.lines().filter(is_build)).collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    let program = folder.path().join("program");
+    for line in lines {
+        let mut build = Command::new("sh");
+        build.args(["-c", line]).current_dir(folder.path());
+        succeed(build.env("PKG_CONFIG_PATH", to.join("lib/pkgconfig")));
+        let mut run = Command::new(&program);
+        // As ldconfig does for what is installed.
+        match line.contains("pkg-config") {
+            true => run.env("LD_LIBRARY_PATH", to.join("lib")),
+            false => run.env_remove("LD_LIBRARY_PATH"),
+        };
+        assert_eq!(succeed(&mut run), "1\n", "{line}");
+        std::fs::remove_file(&program).expect("it was built");
+    }
+}
+
 #[test]
 fn nothing_built_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -4,6 +4,7 @@ mod compiler;
 mod examples;
 mod golden;
 mod header;
+mod host;
 mod install;
 mod library;
 mod page;

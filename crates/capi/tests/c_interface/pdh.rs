@@ -7,3 +7,5 @@ mod logs;
 mod page;
 mod programs;
 mod valgrind;
+
+pub(crate) use programs::log_for;

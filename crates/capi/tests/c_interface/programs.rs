@@ -7,6 +7,7 @@ use tachograph::code::{self, Code};
 
 use crate::compiler::{Link, Program, succeed};
 use crate::library::{crate_folder, with_made_machine};
+use crate::pdh::log_for;
 
 /// The code of `CpiInit` on this machine, as its own library has it.
 #[allow(unsafe_code, reason = "the call takes a pointer")]
@@ -94,5 +95,13 @@ fn the_compatibility_header() {
                 .env("TACHO_SHIM", "four")
                 .env_remove("TACHO_NO_SHIM"),
         );
+    }
+}
+
+#[test]
+fn a_handle_of_one_kind_is_an_error_for_functions_of_another() {
+    for (standard, options) in [("c17", &[][..]), ("c++17", &["-fshort-wchar"])] {
+        let program = Program::compile("handle_kinds.c", standard, Link::This(&with_made_machine()), options);
+        succeed(&mut program.command(&[log_for(&program)]));
     }
 }

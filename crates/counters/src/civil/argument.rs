@@ -25,11 +25,11 @@ pub enum TimeArgument {
 impl TimeArgument {
     /// Reads a time in one of two forms, blanks around it left aside:
     ///
-    /// * `M/D/YYYY` and, after blanks, `HH:MM[:SS[.fff]]` and `AM` or `PM` (relog's form): a local time;
+    /// * `M/D/YYYY` or `M/D/YY` and, after blanks, `HH:MM[:SS[.fff]]` and `AM` or `PM` (relog's form): a local time;
     /// * `YYYY-MM-DD` and, after `T` or a blank, `HH:MM[:SS[.fff]]` (ISO 8601): a local time; with `Z`, `+hh:mm` or
     ///   `-hh:mm` after it: UTC.
     ///
-    /// Without a time of day it is midnight. A fraction has one to nine digits, cut to 100 ns.
+    /// A year of two digits is one of 1950 to 2049, as on Windows. Without a time of day it is midnight. A fraction has one to nine digits, cut to 100 ns.
     ///
     /// # Errors
     ///
@@ -52,6 +52,24 @@ impl TimeArgument {
             Some(result) => result,
         }
     }
+
+    /// Reads a time of day alone, `HH:MM[:SS[.fff]]` and `AM` or `PM`: 100 ns units after midnight. `None` where the text
+    /// has another form.
+    ///
+    /// ```
+    /// use tachograph_counters::civil::TimeArgument;
+    /// assert_eq!(TimeArgument::parse_time_of_day("6:55 PM"), Some(Ok((18 * 60 + 55) * 600_000_000)));
+    /// assert_eq!(TimeArgument::parse_time_of_day("2/19/2013"), None);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TimeArgumentError`], where there is no such time of day.
+    pub fn parse_time_of_day(text: &str) -> Option<Result<i64, TimeArgumentError>> {
+        let mut scan = Scan::new(text.trim_ascii().as_bytes());
+        let read = of_day(&mut scan)?;
+        scan.is_at_end().then(|| read.and_then(Clock::check).map(Clock::units))
+    }
 }
 
 impl std::str::FromStr for TimeArgument {
@@ -70,24 +88,34 @@ fn month_first(scan: &mut Scan<'_>) -> Read {
     scan.expect(b'/')?;
     let day = scan.number(1, 2)?;
     scan.expect(b'/')?;
-    let date = [scan.number(4, 4)?, month, day];
+    let date = [scan.number(4, 4).or_else(|| Some(full_year(scan.number(2, 2)?)))?, month, day];
     if scan.is_at_end() {
         return Some(together(date, Clock::default()).map(TimeArgument::Local));
     }
     scan.expect(b' ')?;
     scan.blanks();
+    Some(of_day(scan)?.and_then(|clock| together(date, clock)).map(TimeArgument::Local))
+}
+
+/// The year that two digits mean on Windows.
+fn full_year(two_digits: u32) -> u32 {
+    two_digits + if two_digits < 50 { 2000 } else { 1900 }
+}
+
+/// `HH:MM[:SS[.fff]]` and `AM` or `PM`. The fields are not checked but for the latter.
+fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
     let mut clock = clock(scan, 1)?;
     scan.blanks();
     let afternoon = scan.letter(b'P').is_some();
     if !afternoon && scan.letter(b'A').is_none() {
-        return Some(together(date, clock).map(TimeArgument::Local));
+        return Some(Ok(clock));
     }
     scan.letter(b'M')?;
     if !(1..=12).contains(&clock.hour) {
         return Some(Err(TimeArgumentError::TwelveHours { hour: clock.hour }));
     }
     clock.hour = clock.hour % 12 + if afternoon { 12 } else { 0 };
-    Some(together(date, clock).map(TimeArgument::Local))
+    Some(Ok(clock))
 }
 
 fn iso(scan: &mut Scan<'_>) -> Read {
@@ -135,6 +163,22 @@ struct Clock {
     fraction: u32,
 }
 
+impl Clock {
+    fn check(self) -> Result<Self, TimeArgumentError> {
+        let Self { hour, minute, second, .. } = self;
+        if hour > 23 || minute > 59 || second > 59 {
+            return Err(TimeArgumentError::TimeOfDay { hour, minute, second });
+        }
+        Ok(self)
+    }
+
+    /// 100 ns units after midnight.
+    fn units(self) -> i64 {
+        let seconds = i64::from(self.hour * 3600 + self.minute * 60 + self.second);
+        seconds * FileTime::PER_SECOND + i64::from(self.fraction)
+    }
+}
+
 fn clock(scan: &mut Scan<'_>, least_hour_digits: usize) -> Option<Clock> {
     let mut clock = Clock { hour: scan.number(least_hour_digits, 2)?, ..Clock::default() };
     scan.expect(b':')?;
@@ -150,10 +194,7 @@ fn clock(scan: &mut Scan<'_>, least_hour_digits: usize) -> Option<Clock> {
 
 fn together(date: [u32; 3], clock: Clock) -> Result<FileTime, TimeArgumentError> {
     let [year, month, day] = date;
-    let Clock { hour, minute, second, fraction } = clock;
-    if hour > 23 || minute > 59 || second > 59 {
-        return Err(TimeArgumentError::TimeOfDay { hour, minute, second });
-    }
+    let Clock { hour, minute, second, fraction } = clock.check()?;
     from_fields([year, month, day, hour, minute, second], fraction).ok_or(TimeArgumentError::Date {
         year,
         month,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{CounterPath, PathError, split_index};
+use super::{CounterPath, InstanceName, PathError, split_index};
 use crate::wildcard::{Pattern, eq_ignore_case};
 
 /// A path that selects counters: `*` and `?` stand in the set, the instance and the counter.
@@ -11,7 +11,8 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 /// All parts compare without case. The rules:
 ///
 /// * **Machine**: literal; left out, it selects every machine.
-/// * **Instance** left out: only sets without instances. Present: only sets with instances.
+/// * **Instance** left out: only sets without instances. Present: sets with instances, and where neither the set nor the
+///   instance has a wildcard also a set without instances whose whole name is `set(instance)`.
 /// * The instance's text is compared with the *display form* of a candidate (`parent/name#index`, `#index` from 1 on) as
 ///   a whole: `svchost` selects the first only, `svchost#2` the third (or the first that is named so), `svchost*` all of
 ///   them, `*` every instance with any parent and index. `*` goes across `/` and `#`.
@@ -32,6 +33,8 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 pub struct PathPattern {
     path: CounterPath,
     set: Pattern,
+    /// `set(instance)`, where neither has a wildcard: the name of a set without instances may look like that.
+    set_with_instance: Option<Box<str>>,
     instance: Option<InstancePattern>,
     counter: Pattern,
 }
@@ -111,19 +114,31 @@ impl PathPattern {
             .is_none_or(|wanted| eq_ignore_case(wanted, machine.strip_prefix(r"\\").unwrap_or(machine)))
     }
 
-    /// Whether a counter set of this name is selected, its instances left aside.
+    /// Whether the path's set is of this name, without regard to instances: for advice about a path that selects nothing.
     #[must_use]
-    pub fn matches_set(&self, set: &str) -> bool {
+    pub fn matches_set_name(&self, set: &str) -> bool {
         self.set.matches(set)
     }
 
-    /// Whether an instance is selected, given in its display form; `None` for a set without instances.
+    /// Whether a counter set of this name is selected, which has instances or has none.
+    #[must_use]
+    pub fn matches_set(&self, set: &str, has_instances: bool) -> bool {
+        if self.instance.is_some() == has_instances {
+            return self.set.matches(set);
+        }
+        let is_whole_name = |name: &str| eq_ignore_case(name, set);
+        !has_instances && self.set_with_instance.as_deref().is_some_and(is_whole_name)
+    }
+
+    /// Whether an instance of a [selected set](Self::matches_set) is selected, given in its display form; `None` for a set
+    /// without instances.
     #[must_use]
     pub fn matches_instance(&self, instance: Option<&str>) -> bool {
         match (&self.instance, instance) {
             (None, None) => true,
+            (Some(_), None) => self.set_with_instance.is_some(),
             (Some(pattern), Some(display)) => pattern.matches(display),
-            _ => false,
+            (None, Some(_)) => false,
         }
     }
 
@@ -137,7 +152,7 @@ impl PathPattern {
     /// and counter.
     #[must_use]
     pub fn matches(&self, machine: &str, set: &str, instance: Option<&str>, counter: &str) -> bool {
-        self.matches_set(set)
+        self.matches_set(set, instance.is_some())
             && self.matches_counter(counter)
             && self.matches_instance(instance)
             && self.matches_machine(machine)
@@ -146,9 +161,14 @@ impl PathPattern {
 
 impl From<CounterPath> for PathPattern {
     fn from(path: CounterPath) -> Self {
+        let set = Pattern::new(&path.set);
+        let instance = path.instance.as_ref().map(|instance| InstancePattern::new(instance.as_str()));
+        let is_literal = set.is_literal() && instance.as_ref().is_some_and(|part| part.whole.is_literal());
+        let name = |instance: &InstanceName| format!("{}({})", path.set, instance.as_str()).into_boxed_str();
         Self {
-            set: Pattern::new(&path.set),
-            instance: path.instance.as_ref().map(|instance| InstancePattern::new(instance.as_str())),
+            set_with_instance: path.instance.as_ref().filter(|_| is_literal).map(name),
+            set,
+            instance,
             counter: Pattern::new(&path.counter),
             path,
         }

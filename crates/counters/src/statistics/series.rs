@@ -9,12 +9,10 @@ use crate::status::Status;
 /// How the sample before may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pairing {
-    /// The sample before is from the same run of the same source.
+    /// The sample before is of the same instance: from the same log, or from an earlier log of the same machine.
     #[default]
     Continues,
-    /// Another log of the same machine begins: the pair across counts unless a difference is negative.
-    NewLog,
-    /// The machine was started anew, or the instance is another one under the same name: no pair across.
+    /// The machine was restarted, or the instance is another one under the same name: no pair across.
     Broken,
 }
 
@@ -31,25 +29,39 @@ impl Series {
         Self { previous: None, statistics }
     }
 
-    /// Takes the next raw value.
+    /// Takes the next raw value. Where the interval that it ends is an error, returns why: the status of the raw value that
+    /// cannot be used, else that of the result.
     #[inline]
-    pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment, pairing: Pairing) {
-        if pairing != Pairing::Continues {
-            self.cross(calculator, raw, pairing);
+    pub fn add(
+        &mut self,
+        calculator: &Calculator,
+        raw: &RawValue,
+        at: Moment,
+        pairing: Pairing,
+    ) -> Option<Status> {
+        if pairing == Pairing::Broken {
+            self.previous = None;
         }
         if raw.status == Status::NO_INSTANCE {
             // Absent: neither a value nor an error.
             self.previous = None;
-            return;
+            return None;
         }
+        let mut error = None;
         let two = calculator.formula().is_some_and(Formula::needs_two_samples);
         if two && self.previous.is_none() {
             // Nothing to compare with: neither a value nor an error.
             self.open(raw, at);
         } else {
-            self.statistics.add(calculator, self.previous.as_ref(), raw, at);
+            error = self.statistics.add(calculator, self.previous.as_ref(), raw, at);
         }
-        self.previous = Some(*raw);
+        let older = self.previous.replace(*raw);
+        let unusable = |status: Status| {
+            let raws = [Some(raw), older.as_ref().filter(|_| two)];
+            let unusable = raws.into_iter().flatten().map(|raw| raw.status).find(|status| status.is_error());
+            unusable.unwrap_or(status)
+        };
+        error.map(unusable)
     }
 
     /// Takes a raw value that only opens the first interval: counted nowhere.
@@ -84,20 +96,6 @@ impl Series {
     fn open(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
             self.statistics.reach(at);
-        }
-    }
-
-    #[cold]
-    fn cross(&mut self, calculator: &Calculator, raw: &RawValue, pairing: Pairing) {
-        let went_back = |previous: &RawValue| {
-            raw.status.is_good()
-                && previous.status.is_good()
-                && (raw.first < previous.first
-                    || calculator.formula().is_some_and(Formula::uses_second_difference)
-                        && raw.second < previous.second)
-        };
-        if pairing == Pairing::Broken || self.previous.as_ref().is_some_and(went_back) {
-            self.previous = None;
         }
     }
 }

@@ -71,8 +71,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let pairing =
-        prop_oneof![6 => Just(Pairing::Continues), 1 => Just(Pairing::NewLog), 1 => Just(Pairing::Broken)];
+    let pairing = prop_oneof![7 => Just(Pairing::Continues), 1 => Just(Pairing::Broken)];
     prop_oneof![
         9 => (raw(), time_base(), pairing)
             .prop_map(|(raw, time_base, pairing)| Event::Sample { raw, time_base, pairing }),

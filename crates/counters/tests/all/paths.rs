@@ -339,6 +339,21 @@ fn path_patterns_select_by_every_part() {
 }
 
 #[test]
+fn a_set_without_instances_whose_name_ends_in_parentheses_is_selected_by_its_printed_path() {
+    let pattern = PathPattern::parse(r"\\WEB1\Cache (L2)\Hits").expect("a path");
+    assert!(pattern.matches("WEB1", "cache (l2)", None, "Hits"));
+    assert!(pattern.matches("WEB1", "Cache ", Some("L2"), "Hits"), "the set may have instances as well");
+    assert!(!pattern.matches("WEB1", "Cache ", None, "Hits"), "a set without instances has another name");
+    assert!(!pattern.matches("WEB1", "Cache (L2)", Some("x"), "Hits"));
+    for wild in [r"\Cache (*)\Hits", r"\Cache*(L2)\Hits"] {
+        let pattern = PathPattern::parse(wild).expect("a path");
+        assert!(!pattern.matches("WEB1", "Cache (L2)", None, "Hits"), "{wild} selects instances only");
+    }
+    let counters = PathPattern::parse(r"\Cache (L2)\*").expect("a path");
+    assert!(counters.matches("WEB1", "Cache (L2)", None, "Hits"), "counters may have wildcards");
+}
+
+#[test]
 fn wildcards_match() {
     for (pattern, name, expected) in [
         ("", "", true),

@@ -56,7 +56,7 @@ proptest! {
         wobble in prop::collection::vec(prop_oneof![any::<i8>(), Just(50), Just(-50)], 1..9),
         run_lengths in prop::collection::vec(1usize..40, 1..9),
         pairings in prop::collection::vec(
-            prop::sample::select(vec![Pairing::Continues, Pairing::NewLog, Pairing::Broken]), 1..9),
+            prop::sample::select(vec![Pairing::Continues, Pairing::Broken]), 1..9),
     ) {
         let calculator = Calculator::new(kind, time_base);
         let new = || Series::new(Statistics::new(kind.formula(), intervals, None));

@@ -183,44 +183,6 @@ fn an_absence_hides_the_error_before_it() {
 }
 
 #[test]
-fn a_new_log_pairs_across_while_nothing_went_back() {
-    let summary = Rates::new().count(0).count(10).across(40, Pairing::NewLog).count(60).summary();
-    assert_eq!(counts(&summary), (3, 0));
-    assert_eq!((summary.average, summary.maximum), (Some(20.0), Some(30.0)));
-}
-
-#[test]
-fn a_new_log_that_went_back_is_neither_value_nor_error() {
-    let counter = Rates::new().count(100).count(110).across(4, Pairing::NewLog).count(6).summary();
-    assert_eq!(counts(&counter), (2, 0));
-    assert_eq!((counter.average, counter.last), (Some(6.0), Some(2.0)));
-    assert_eq!((counter.first_time, counter.last_time), (Some(at(0)), Some(at(3))));
-
-    let mut clock = Rates::new();
-    clock.count(100).count(110).raw(RawValue::new(120, 7), Pairing::NewLog);
-    let clock = clock.raw(RawValue::new(130, 1007), Pairing::Continues).summary();
-    assert_eq!(counts(&clock), (2, 0));
-    assert_eq!(clock.average, Some(10.0));
-}
-
-#[test]
-fn a_new_log_may_go_back_where_no_difference_is_taken() {
-    // A delta looks at no clock; a plain count looks at nothing before it.
-    let mut delta = Rates::of(CounterType::LARGE_DELTA);
-    delta.raw(RawValue::new(1, 900), Pairing::Continues);
-    let delta = delta.raw(RawValue::new(5, 100), Pairing::NewLog).summary();
-    assert_eq!((counts(&delta), delta.last), ((1, 0), Some(4.0)));
-    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3, Pairing::NewLog).summary();
-    assert_eq!((counts(&count), count.average), ((2, 0), Some(6.0)));
-}
-
-#[test]
-fn a_new_log_does_not_hide_a_sample_in_error() {
-    let summary = Rates::new().count(5).raw(BAD, Pairing::NewLog).count(9).count(10).summary();
-    assert_eq!(counts(&summary), (1, 2));
-}
-
-#[test]
 fn a_broken_pairing_never_pairs() {
     let forward = Rates::new().count(0).count(10).across(500, Pairing::Broken).count(520).summary();
     assert_eq!(counts(&forward), (2, 0));

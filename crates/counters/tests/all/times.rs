@@ -185,12 +185,44 @@ fn time_arguments_have_two_forms() {
 }
 
 #[test]
+fn years_of_two_digits_are_those_of_windows() {
+    for (text, year) in [
+        ("2/19/13", 2013),
+        ("2/19/00", 2000),
+        ("2/19/49", 2049),
+        ("2/19/50", 1950),
+        ("2/19/99 6:50 PM", 1999),
+    ] {
+        let Ok(TimeArgument::Local(time)) = TimeArgument::parse(text) else { panic!("{text} is a time") };
+        assert_eq!(time.to_civil().map(|civil| civil.year()), Some(year), "{text}");
+    }
+}
+
+#[test]
+fn times_of_day_stand_alone() {
+    let minute = FileTime::PER_MINUTE;
+    for (text, units) in [
+        ("18:55", (18 * 60 + 55) * minute),
+        (" 6:55:30.5 pm ", (18 * 60 + 55) * minute + minute / 2 + FileTime::PER_SECOND / 2),
+        ("12:00AM", 0),
+    ] {
+        assert_eq!(TimeArgument::parse_time_of_day(text), Some(Ok(units)), "{text}");
+    }
+    let late = TimeArgumentError::TimeOfDay { hour: 24, minute: 0, second: 0 };
+    assert_eq!(TimeArgument::parse_time_of_day("24:00"), Some(Err(late)));
+    for text in ["", "18", "18:5", "18:55 x", "2/19/2013 18:55", "2013-02-19"] {
+        assert_eq!(TimeArgument::parse_time_of_day(text), None, "{text}");
+    }
+}
+
+#[test]
 fn a_time_argument_error_says_what_is_wrong() {
     use TimeArgumentError::{Date, Empty, Form, Offset, TimeOfDay, TwelveHours};
     for (text, error, message) in [
         (" ", Empty, "the time is empty"),
         ("yesterday", Form { offset: 0 }, "the time cannot be read from character 1 on"),
-        ("2/19/13", Form { offset: 5 }, "the time cannot be read from character 6 on"),
+        ("2/19/3", Form { offset: 5 }, "the time cannot be read from character 6 on"),
+        ("2/19/201", Form { offset: 7 }, "the time cannot be read from character 8 on"),
         (" 2/19/2013 18", Form { offset: 13 }, "the time cannot be read from character 14 on"),
         ("2/19/2013 6:50 XM", Form { offset: 15 }, "the time cannot be read from character 16 on"),
         ("2/19/2013 6:50 PX", Form { offset: 16 }, "the time cannot be read from character 17 on"),

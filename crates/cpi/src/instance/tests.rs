@@ -398,14 +398,13 @@ fn hardware_that_cannot_leave_the_kernel_out() {
 }
 
 #[test]
-fn the_limit_of_open_files_is_raised() {
+fn too_many_files_are_an_error_with_the_number_needed() {
     let machine = machine_of(8);
     machine.state().file_limit = 5;
-    machine.state().highest_file_limit = 5;
     let error = Cpi::on(Arc::<Made>::clone(&machine), Mode::RAW.into()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::TooManyFiles);
     assert!(error.to_string().contains("takes 24 of them, 3 per processor"), "{error}");
-    machine.state().highest_file_limit = 16;
+    machine.state().file_limit = 16;
     instance(&machine, Mode::RAW);
 }
 

@@ -35,6 +35,12 @@ impl Stop {
     }
 }
 
+/// How long after the first sample the sample of this number is due. Exact for 584 years.
+pub fn offset_of(number: u64, interval: Duration) -> Duration {
+    let nanoseconds = interval.as_nanos().saturating_mul(number.into());
+    Duration::from_nanos(nanoseconds.try_into().unwrap_or(u64::MAX))
+}
+
 /// The cadence of samples: sample `k` begins at `start + k * interval`, so that delays never add up.
 ///
 /// A moment that has gone by when its turn comes is taken at once, as late; moments that have gone by altogether are left
@@ -83,8 +89,7 @@ impl Ticker {
     }
 
     fn at(&self, number: u64) -> Duration {
-        let nanoseconds = self.interval.as_nanos().saturating_mul(number.into());
-        Duration::from_nanos(nanoseconds.try_into().unwrap_or(u64::MAX))
+        offset_of(number, self.interval)
     }
 
     /// How many samples were taken more than a tenth of the interval after their moment.
@@ -115,6 +120,16 @@ mod tests {
         // Moments 3 and 4 went by while the machine did something else.
         ticker.note(Duration::from_millis(5_001));
         assert_eq!((ticker.next, ticker.late, ticker.missed), (6, 1, 2));
+    }
+
+    /// 2^32 samples are 50 days at a millisecond.
+    #[test]
+    fn moments_advance_beyond_the_largest_32_bit_number() {
+        let interval = Duration::from_millis(1);
+        for number in [u64::from(u32::MAX), 1 << 32, (1 << 32) + 1, 1 << 40] {
+            assert_eq!(offset_of(number, interval).as_millis(), number.into());
+        }
+        assert_eq!(offset_of(u64::MAX, Duration::MAX), Duration::from_nanos(u64::MAX));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use tachograph_counters::sample::{Clocks, Group};
 use tachograph_counters::set::{CounterSet, Extent, Instance, Instances, has_parents};
 use tachograph_counters::{RawValue, Status};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
-use tachograph_perflib::{FREQUENCY, Moments, Numbering, PathMatch, QueriedSet};
+use tachograph_perflib::{FREQUENCY, InstanceKey, Moments, Numbering, PathMatch, QueriedSet};
 
 /// A queried counter set with the display names of its instances.
 #[derive(Debug)]
@@ -48,9 +48,11 @@ pub(super) struct LiveGroup {
 }
 
 impl NamedSet {
-    pub(super) fn new(set: &QueriedSet) -> Self {
+    /// Names for a reader that pairs samples by names alone, or by identities too.
+    pub(super) fn new(set: &QueriedSet, pairs_by_identity: bool) -> Self {
         let info = Arc::clone(set.rows().info());
-        Self { info, numbering: Numbering::default(), instances: Instances::default(), views: Vec::new() }
+        let numbering = if pairs_by_identity { Numbering::for_identities() } else { Numbering::default() };
+        Self { info, numbering, instances: Instances::default(), views: Vec::new() }
     }
 
     /// Whether it was made for this set: another may have its place by now.
@@ -60,9 +62,10 @@ impl NamedSet {
 
     /// Takes the instances of a collection.
     pub(super) fn take(&mut self, set: &QueriedSet) {
-        self.instances = Arc::clone(self.numbering.number(set.rows().instances()));
+        let keys = set.rows().instances();
+        self.instances = Arc::clone(self.numbering.number(keys));
         for view in &mut self.views {
-            view.take(&self.instances);
+            view.take(&self.instances, keys);
         }
     }
 
@@ -94,29 +97,29 @@ impl NamedSet {
 }
 
 impl View {
-    fn take(&mut self, instances: &Instances) {
+    fn take(&mut self, instances: &Instances, keys: &[Arc<InstanceKey>]) {
         if Arc::ptr_eq(&self.of, instances) {
             return;
         }
         self.of = Arc::clone(instances);
         self.rows.clear();
+        // The set's own instance whose name was another's until just now (a total of other members) is left out until it
+        // has the name: nobody asks for the total as `_Total#1`.
+        let is_named = |(row, instance): &(usize, &Arc<Instance>)| {
+            instance.index() == 0 || !keys.get(*row).is_some_and(|key| key.is_reserved())
+        };
         match &self.taken {
             Taken::All => {
-                let taken =
-                    |(row, instance): (usize, &Arc<Instance>)| (!is_second_total(instance)).then_some(row);
-                self.rows.extend(instances.iter().enumerate().filter_map(taken));
+                self.rows.extend(instances.iter().enumerate().filter(is_named).map(|(row, _)| row));
                 if self.rows.len() == instances.len() {
                     self.instances = Arc::clone(instances);
                     return;
                 }
             }
             Taken::Matching(pattern) => {
-                let matching = |(row, instance): (usize, &Arc<Instance>)| {
-                    let is_taken =
-                        pattern.matches_instance(Some(instance.label())) && !is_second_total(instance);
-                    is_taken.then_some(row)
-                };
-                self.rows.extend(instances.iter().enumerate().filter_map(matching));
+                let named = instances.iter().enumerate().filter(is_named);
+                let matching = named.filter(|(_, instance)| pattern.matches_instance(Some(instance.label())));
+                self.rows.extend(matching.map(|(row, _)| row));
             }
             Taken::One(wanted) => {
                 // The same letters first: on Linux `x` and `X` are two.
@@ -133,12 +136,6 @@ impl View {
     }
 }
 
-/// Whether this is a total whose name was another's until just now (its members changed). It is left out until it has
-/// the name: nobody asks for `_Total#1`.
-fn is_second_total(instance: &Instance) -> bool {
-    instance.index() > 0 && (instance.name() == "_Total" || instance.name().ends_with(",_Total"))
-}
-
 impl LiveGroup {
     /// The group of a counter that a path selects.
     pub(super) fn new(
@@ -151,7 +148,7 @@ impl LiveGroup {
         let counter = info.counters.get(info.position(found.counter_id)?)?;
         let mut description = CounterSet::new(Arc::clone(machine), Arc::clone(&info.name), Extent::Value);
         description.counters.push(counter_of(counter));
-        let taken = match path.path().instance.as_ref() {
+        let taken = match path.path().instance.as_ref().filter(|_| info.has_instances()) {
             None => {
                 description.has_instances = false;
                 description.instance = Some(Arc::new(Instance::none()));

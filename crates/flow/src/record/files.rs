@@ -35,6 +35,17 @@ pub struct OpenedFile<F> {
     pub has_content: bool,
 }
 
+/// Where an open file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePlace {
+    /// Under the name that it was opened by, or there is no way to know.
+    Here,
+    /// Under another name, or under none in a folder that this process sees.
+    Renamed,
+    /// It has no name any more.
+    Deleted,
+}
+
 /// Makes and opens files by their names.
 pub trait LogFiles {
     /// What is opened.
@@ -54,6 +65,9 @@ pub trait LogFiles {
     /// [`ErrorKind::AlreadyExists`] where there is one that is to stay, [`ErrorKind::ResourceBusy`] where another recorder
     /// writes it, and what the operating system says.
     fn open(&mut self, path: &Path, existing: Existing) -> io::Result<OpenedFile<Self::File>>;
+
+    /// Where a file is that was opened by this name.
+    fn place_of(&self, file: &Self::File, path: &Path) -> FilePlace;
 
     /// Waits until the name of a new file is on the disk.
     ///
@@ -96,10 +110,12 @@ impl LogFiles for DiskFiles {
                 Ok(OpenedFile { file, is_new: false, has_content: false })
             }
             Ok(_) if existing == Existing::Refuse => Err(ErrorKind::AlreadyExists.into()),
-            Ok(found) => {
+            Ok(_) => {
                 let file = options.open(path)?;
                 lock(&file)?;
-                Ok(OpenedFile { file, is_new: false, has_content: found.len() > 0 })
+                // Of this file: the name may have passed to another one meanwhile.
+                let has_content = file.metadata()?.len() > 0;
+                Ok(OpenedFile { file, is_new: false, has_content })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // The name must be free at this very moment; where it need not be, it may be a link that leads nowhere yet.
@@ -109,17 +125,44 @@ impl LogFiles for DiskFiles {
                 };
                 let file = options.open(path)?;
                 lock(&file)?;
-                Ok(OpenedFile { file, is_new: true, has_content: false })
+                let has_content = file.metadata()?.len() > 0;
+                Ok(OpenedFile { file, is_new: !has_content, has_content })
             }
             Err(error) => Err(error),
         }
     }
 
+    #[cfg(unix)]
+    fn place_of(&self, file: &File, path: &Path) -> FilePlace {
+        use std::os::unix::fs::MetadataExt as _;
+        let Ok(open) = file.metadata() else { return FilePlace::Here };
+        // Devices and pipes are not rotated.
+        if !open.is_file() {
+            return FilePlace::Here;
+        }
+        match fs::metadata(path) {
+            Ok(found) if (found.dev(), found.ino()) == (open.dev(), open.ino()) => FilePlace::Here,
+            // The name cannot be looked up now: writing goes by the open file.
+            Err(error) if error.kind() != ErrorKind::NotFound => FilePlace::Here,
+            _ if open.nlink() == 0 => FilePlace::Deleted,
+            _ => FilePlace::Renamed,
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn place_of(&self, _file: &File, _path: &Path) -> FilePlace {
+        FilePlace::Here
+    }
+
     fn sync_name(&self, path: &Path) -> io::Result<()> {
-        let folder = File::open(or_current(path.parent().unwrap_or(Path::new(""))))?;
+        let folder = match File::open(or_current(path.parent().unwrap_or(Path::new("")))) {
+            // A folder may let files be created in it, and not be read: the file is complete all the same.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
+            folder => folder?,
+        };
         match folder.sync_all() {
-            // The file system keeps no folders of its own.
-            Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+            // The file system cannot synchronise folders.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
             outcome => outcome,
         }
     }

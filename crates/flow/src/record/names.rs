@@ -17,8 +17,8 @@ pub enum Suffix {
     None,
     /// `_000001` and on, behind the highest number that there is.
     Number,
-    /// `_mmddhhmm`: month, day, hour and minute, in local time, of the file's first sample; `_mmddhhmm-2` and on where
-    /// there is such a file.
+    /// `_mmddhhmm`: month, day, hour and minute, in local time, of the file's first sample; `_mmddhhmm_002` and on where
+    /// there is such a file, which sort after it.
     Date,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Names {
 }
 
 /// Another recorder may make files beside this one, but not for ever.
-const MOST_ATTEMPTS: u32 = 1000;
+const MOST_ATTEMPTS: u32 = 999;
 
 impl Names {
     pub(super) fn new(path: &Path, suffix: Suffix) -> Self {
@@ -56,7 +56,7 @@ impl Names {
             let suffix = match self.suffix {
                 Suffix::Number => self.next_number(files)?,
                 _ if attempt == 1 => date(at),
-                _ => format!("{}-{attempt}", date(at)),
+                _ => format!("{}_{attempt:03}", date(at)),
             };
             let path = self.with_suffix(&suffix);
             match files.open(&path, Existing::Refuse) {
@@ -149,7 +149,7 @@ mod tests {
             // Dates, and what no recording made.
             ("web.front_11211956.blg", None),
             ("web.front_02091805.blg", None),
-            ("web.front_11211956-2.blg", None),
+            ("web.front_11211956_002.blg", None),
             ("web.front_0000012.blg", None),
             ("web.front_000012.csv", None),
             ("web.front_000012.blg.old", None),

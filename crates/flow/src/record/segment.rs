@@ -64,6 +64,10 @@ impl Begun<'_> {
         match self.options.format {
             Format::Blg => self.blg(file, first),
             Format::Csv | Format::Tsv => self.text(file, first, is_appended),
+            Format::Json => {
+                Err(LogError::unsupported("recordings are BLG, CSV or TSV; 'query -f json' writes JSON")
+                    .into())
+            }
         }
     }
 
@@ -106,6 +110,7 @@ impl Begun<'_> {
             TextSink::append(file, &scan)?
         } else {
             TextSink::new(file, self.options.format, self.options.zone.clone(), &scan)?
+                .with_form(self.options.text)?
         };
         let (mut sink, late) = sink.live();
         if let Some(previous) = self.previous.filter(|previous| previous.groups.len() == first.groups.len()) {
@@ -181,13 +186,17 @@ impl<F: LogFile> Segment<F> {
 
     fn sync(&self, is_synced: bool) -> Result<(), FlowError> {
         if is_synced {
-            let file = match self {
-                Self::Blg { writer, .. } => writer.get_ref(),
-                Self::Text { sink, .. } => sink.get_ref(),
-            };
-            file.sync().map_err(LogError::io)?;
+            self.file().sync().map_err(LogError::io)?;
         }
         Ok(())
+    }
+
+    /// The file that is written to.
+    pub(super) fn file(&self) -> &F {
+        match self {
+            Self::Blg { writer, .. } => writer.get_ref(),
+            Self::Text { sink, .. } => sink.get_ref(),
+        }
     }
 
     /// Bytes of the file when it is finished now.

@@ -1,10 +1,9 @@
 //! Formatted values of instances that come and go.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{Counter, CounterSet, Instances};
+use tachograph_counters::set::{Counter, CounterSet, Instances, rows_before};
 use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 
 use super::are_different;
@@ -31,8 +30,6 @@ pub struct LiveGroupValues {
     previous: Vec<RawValue>,
     values: Vec<Option<f64>>,
     has_changed: bool,
-    /// Rows by the number of their instance, while rows are put in order.
-    rows: HashMap<u32, usize>,
 }
 
 const ABSENT: RawValue = RawValue::error(Status::NO_INSTANCE);
@@ -78,7 +75,6 @@ impl LiveGroupValues {
             previous: Vec::new(),
             values: Vec::new(),
             has_changed: true,
-            rows: HashMap::new(),
         }
     }
 
@@ -130,13 +126,10 @@ impl LiveGroupValues {
         let before = std::mem::replace(&mut self.instances, Arc::clone(&group.instances));
         let raw_before = std::mem::take(&mut self.previous);
         let identities_before = std::mem::take(&mut self.identities);
-        self.rows.clear();
-        self.rows.extend(before.iter().enumerate().map(|(row, instance)| (instance.id(), row)));
         self.previous.reserve_exact(self.instances.len() * width);
         self.identities.reserve_exact(self.instances.len());
-        for instance in self.instances.iter() {
-            let row = self.rows.get(&instance.id()).copied();
-            match row.filter(|&row| before[row].label() == instance.label()) {
+        for row in rows_before(&before, &self.instances) {
+            match row {
                 Some(row) => {
                     self.previous.extend_from_slice(&raw_before[row * width..(row + 1) * width]);
                     self.identities.push(identities_before[row]);

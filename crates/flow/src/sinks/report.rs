@@ -138,12 +138,20 @@ pub fn write_statistics_json(rows: &[StatisticsRow], out: &mut impl io::Write) -
 pub fn write_statistics_csv(rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     if rows.is_empty() {
-        csv.write_record(COLUMNS)?;
+        csv.write_record(COLUMNS).map_err(into_io)?;
     }
     for row in rows {
-        csv.serialize(StatisticsRecord::from(row))?;
+        csv.serialize(StatisticsRecord::from(row)).map_err(into_io)?;
     }
     csv.flush()
+}
+
+/// The error of the writer below, with its kind: that of a closed pipe is no failure.
+fn into_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// The columns of the CSV, in order.

@@ -1,5 +1,7 @@
 //! Statistics of every counter that comes along.
 
+mod causes;
+mod columns;
 mod slot;
 mod tracked;
 
@@ -10,9 +12,13 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_counters::{Intervals, Statistics, Summary};
 
+use tachograph_logs::{LogError, Reservation};
+
 use crate::union::forget_old_logs;
 use crate::{FlowError, Sink};
-use slot::{COUNTED_ELSEWHERE, Slot};
+pub use causes::{CounterErrors, ErrorCause, MAX_CAUSES};
+use columns::Columns;
+use slot::{COUNTED_ELSEWHERE, Slot, run_samples};
 use tracked::{SeriesKey, Tracked};
 
 /// How statistics are taken.
@@ -24,6 +30,8 @@ pub struct StatisticsOptions {
     pub across_machines: bool,
     /// Keep no quantiles: for many small states, as charts need them.
     pub without_quantiles: bool,
+    /// Keep the causes of errors, for [`StatisticsSink::errors`]. Samples take longer.
+    pub with_causes: bool,
 }
 
 /// A sink that keeps the statistics of every counter.
@@ -33,12 +41,21 @@ pub struct StatisticsSink {
     by_key: HashMap<SeriesKey, u32>,
     /// Per log: what its groups were like in its last sample, and which series their values belong to.
     slots: HashMap<u32, Vec<Slot>>,
+    columns: Columns,
     /// The log whose slots may hold values that are not added yet.
     current_log: Option<u32>,
     /// How many samples were taken; by the number of each log but the current one, that of its last one.
     taken: u64,
     left_at: HashMap<u32, u64>,
     reach: Reach,
+    memory: Option<Reservation>,
+}
+
+/// What a series takes, with what is printed of it, in bytes, after so many samples. The values that quantiles are made of
+/// are kept up to a number; while their list grows, it leaves shorter ones behind.
+fn series_bytes(samples: u64) -> u64 {
+    let kept = samples.next_power_of_two().min(512);
+    1100 + 8 * kept + 32 * kept.min(24)
 }
 
 /// Most series that statistics are kept of: about 1.5 GB of them.
@@ -69,25 +86,41 @@ impl StatisticsSink {
             series: Vec::new(),
             by_key: HashMap::new(),
             slots: HashMap::new(),
+            columns: Columns::default(),
             current_log: None,
             taken: 0,
             left_at: HashMap::new(),
             reach: Reach::default(),
+            memory: None,
         }
     }
 
-    /// The figures of every counter, sorted by path.
+    /// Counts its memory, so that a sample which needs more than the budget has left is an error.
+    pub fn count_memory(&mut self, memory: Reservation) {
+        self.memory = Some(memory);
+    }
+
+    /// The figures of every counter, sorted by path. Counters that were in baselines only have none.
     pub fn rows(&self) -> Vec<StatisticsRow> {
         let mut rows: Vec<_> = if self.options.across_machines {
             self.merged().into_iter().map(|(tracked, state)| tracked.row(state.summary(), true)).collect()
         } else {
             self.series
                 .iter()
+                .filter(|tracked| tracked.is_counted)
                 .map(|tracked| tracked.row(tracked.series.statistics().summary(), false))
                 .collect()
         };
         rows.sort_by_cached_key(|row| (row.path.to_lowercase(), row.path.clone()));
         rows
+    }
+
+    /// The errors by counter and status, sorted by path, where [their causes](StatisticsOptions::with_causes) are kept.
+    pub fn errors(&self) -> Vec<CounterErrors> {
+        let errors = self.series.iter().flat_map(Tracked::errors);
+        let mut errors: Vec<_> = errors.collect();
+        errors.sort_by_cached_key(|error| (error.path.to_lowercase(), error.path.clone()));
+        errors
     }
 
     /// How many counters of instances there are so far; each is known by its number from then on.
@@ -136,28 +169,23 @@ impl StatisticsSink {
         self.series.iter_mut().for_each(|tracked| tracked.series.interrupt());
     }
 
-    /// One state for the series of equal path on any machine.
+    /// One state for the series of equal path on any machine. The machines come in the order of their names, whatever the
+    /// order of the logs.
     fn merged(&self) -> Vec<(&Tracked, Statistics)> {
+        let is_counted = |number: u32| self.series[number as usize].is_counted;
+        let mut series: Vec<_> = self.by_key.iter().filter(|(_, number)| is_counted(**number)).collect();
+        series.sort_unstable_by(|(one, a), (other, b)| (&one.machine, a).cmp(&(&other.machine, b)));
         let mut merged: Vec<(&Tracked, Statistics)> = Vec::new();
         let mut places: HashMap<SeriesKey, usize> = HashMap::new();
-        for (key, &number) in &self.by_key {
+        for (key, &number) in series {
             let tracked = &self.series[number as usize];
             let key = SeriesKey { machine: "".into(), ..key.clone() };
-            match places.get(&key) {
-                // The key holds the formula, so states of one key always merge.
-                Some(&place) => {
-                    let state = &mut merged[place];
-                    let _ = state.1.merge(tracked.series.statistics());
-                    // Which of the machines describes the counter must not hang on the order of a hash table.
-                    if tracked.set.machine < state.0.set.machine {
-                        state.0 = tracked;
-                    }
-                }
-                None => {
-                    places.insert(key, merged.len());
-                    merged.push((tracked, tracked.series.statistics().clone()));
-                }
-            }
+            let place = *places.entry(key).or_insert_with(|| {
+                merged.push((tracked, tracked.series.statistics().emptied()));
+                merged.len() - 1
+            });
+            // The key holds the formula, so states of one key always merge.
+            let _ = merged[place].1.merge(tracked.series.statistics());
         }
         merged
     }
@@ -189,7 +217,8 @@ impl Reach {
 
 impl Sink for StatisticsSink {
     fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
-        let Self { options, series, by_key, slots, current_log, taken, left_at, reach } = self;
+        let Self { options, series, by_key, slots, columns, current_log, taken, left_at, reach, memory } =
+            self;
         let number = *taken;
         *taken += 1;
         if let Some(before) = current_log.replace(sample.log)
@@ -220,6 +249,7 @@ impl Sink for StatisticsSink {
             *slots =
                 sample.groups.iter().enumerate().map(|(number, group)| Slot::new(number, group)).collect();
         }
+        let run_samples = run_samples(sample.groups.len(), sample.len());
         for (slot, group) in slots.iter_mut().zip(&sample.groups) {
             if !group.is_present() {
                 continue;
@@ -229,10 +259,16 @@ impl Sink for StatisticsSink {
                 slot.boot_time = sample.boot_time_of(group).0;
                 slot.identities.clone_from(&group.identities);
             }
-            if !Arc::ptr_eq(&slot.instances, &group.instances) {
+            let mut is_full = false;
+            if slot.seen.is_none() {
+                match columns.begin(slot, number, MAX_SERIES) {
+                    Some(indexes) => slot.columns = indexes,
+                    None => is_full = true,
+                }
+            }
+            if !Arc::ptr_eq(&slot.instances, &group.instances) && !is_full {
                 let slot_number = slot.number;
-                let mut is_full = false;
-                slot.follow(group, sample.log, series, |key, column, instance, series| {
+                slot.follow(group, sample.log, number, columns, series, |key, column, instance, series| {
                     // Before they are made: one sample can hold more of them than there is memory for.
                     if series.len() >= MAX_SERIES && !by_key.contains_key(&key) {
                         is_full = true;
@@ -244,15 +280,20 @@ impl Sink for StatisticsSink {
                     });
                     series[found as usize].claim(sample.log, slot_number).then_some(found)
                 });
-                if is_full {
-                    return Err(FlowError::TooManyCounters { most: MAX_SERIES });
-                }
+            }
+            if is_full {
+                return Err(FlowError::TooManyCounters { most: MAX_SERIES });
             }
             if sample.is_baseline {
                 slot.add_baseline(group, sample, number, series);
             } else {
-                slot.gather(group, sample, number, series, reach);
+                slot.gather(group, sample, number, run_samples, series, reach);
             }
+            slot.seen = Some(number);
+        }
+        if let Some(memory) = memory {
+            let bytes = series.len() as u64 * series_bytes(*taken);
+            memory.grow_to(bytes).map_err(LogError::over_budget)?;
         }
         if !before.is_empty() {
             // What the new groups do not have any more is absent.

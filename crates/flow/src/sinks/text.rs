@@ -5,11 +5,26 @@ use std::io::{Read, Seek, Write};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::text::{Column, TextWriter};
-use tachograph_logs::{Format, SetLength};
+use tachograph_logs::{Digits, Format, SetLength, TextEncoding};
 
 use super::{Formatter, LateInstances};
 use crate::union::UnionScan;
 use crate::{FlowError, Sink};
+
+/// How a text log is written. The default is 17 digits in UTF-8 without a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextForm {
+    /// Significant digits of values.
+    pub digits: Digits,
+    /// How the characters of names are encoded.
+    pub encoding: TextEncoding,
+}
+
+impl Default for TextForm {
+    fn default() -> Self {
+        Self { digits: Digits::default(), encoding: TextEncoding::Utf8 }
+    }
+}
 
 /// Writes a text log as Windows' relog does: one column per counter of each instance, values formatted.
 ///
@@ -31,6 +46,16 @@ impl<W: Write> TextSink<W> {
         let formatter = Formatter::new(scan);
         let columns = columns_of(&formatter);
         Ok(Self { formatter, writer: TextWriter::new(out, format, zone, columns)?, is_flushed: false })
+    }
+
+    /// Writes in this form; without it, in the default one.
+    ///
+    /// # Errors
+    ///
+    /// See [`TextWriter::with_encoding`].
+    pub fn with_form(mut self, form: TextForm) -> Result<Self, FlowError> {
+        self.writer = self.writer.with_digits(form.digits).with_encoding(form.encoding)?;
+        Ok(self)
     }
 
     /// For samples of a live source, of which the scan has met the first: a name that passed to another process makes no

@@ -19,6 +19,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// The total of this identity, whose name is reserved.
+    pub(crate) fn total(identity: u32) -> Self {
+        let key = InstanceKey::new("_Total", 0, identity.into()).reserved();
+        Self { key: Arc::new(key), shown: identity }
+    }
+
     /// The same process whose counters say something else.
     #[allow(dead_code, reason = "for those who share this machine")]
     pub(crate) fn showing(self, shown: u32) -> Self {

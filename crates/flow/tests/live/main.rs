@@ -8,9 +8,12 @@ use made::{Machine, Process};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Extent;
+use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{RawValue, Status};
-use tachograph_flow::Source;
 use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_flow::sinks::{LiveValues, TextSink};
+use tachograph_flow::{Sink as _, Source as _, UnionScan};
+use tachograph_logs::Format;
 
 fn source(machine: &Machine, paths: &[&str], options: LiveOptions) -> LiveSource {
     let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
@@ -95,7 +98,7 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
     let mut seen = Vec::new();
     // Both are replaced within one interval, twice.
     for pid in [1, 1, 2, 2, 2, 3, 3] {
-        machine.set(&[Process::new("web", pid), Process::new("_Total", 10 + pid)]);
+        machine.set(&[Process::new("web", pid), Process::total(10 + pid)]);
         source.sample_now(&mut sample);
         let id = |group: usize| sample.groups[group].values[0].first;
         seen.push((id(0), id(1), labels(&sample.groups[2]).join(" ")));
@@ -112,6 +115,60 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
         row(3, "web _Total"),
     ];
     assert_eq!(seen, wanted);
+}
+
+/// `Ticks/sec` of `web` in each sample, as [`LiveValues`] and as a CSV show it. Another process takes its place between the third
+/// and the fourth sample.
+fn shown_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
+    let machine = Machine::default();
+    let web = |pid, ticks| machine.set(&[Process::new("web", pid).showing(ticks)]);
+    web(1, 10);
+    let mut source = source(&machine, &[r"\Process(*)\Ticks/sec"], options);
+    let (mut values, mut shown) = (LiveValues::default(), Vec::new());
+    let (mut samples, mut sample) = (Vec::new(), Sample::default());
+    for (pid, ticks) in [(1, 10), (1, 20), (1, 30), (2, 1000), (2, 1007), (2, 1014)] {
+        web(pid, ticks);
+        source.sample_now(&mut sample);
+        values.take(&sample);
+        let group = &values.groups()[0];
+        let row = group.instances().iter().position(|instance| instance.label() == "web");
+        shown.push(row.and_then(|row| group.values()[row]));
+        samples.push(sample.clone());
+    }
+    let mut scan = UnionScan::default();
+    scan.take(&samples[0]).expect("columns");
+    let (mut text, zone) = (Vec::new(), TimeZone::fixed("UTC", 0));
+    let mut csv = TextSink::new(&mut text, Format::Csv, zone, &scan).expect("memory").live().0;
+    samples.iter().for_each(|sample| csv.take(sample).expect("memory"));
+    csv.finish().expect("memory");
+    drop(csv);
+    let text = String::from_utf8(text).expect("UTF-8");
+    let cell = |line: &str| line.split(',').nth(1)?.trim_matches('"').parse().ok();
+    [shown, text.lines().skip(1).map(cell).collect()]
+}
+
+#[test]
+fn a_process_that_replaces_another_is_blank_for_one_interval() {
+    let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
+    let wanted = vec![None, Some(10.0), Some(10.0), None, Some(7.0), Some(7.0)];
+    assert_eq!(shown_of_replaced(options), [wanted.clone(), wanted]);
+    // In a log, which is paired by names alone, the name is nobody's for one sample.
+    let wanted = vec![None, Some(10.0), Some(10.0), None, None, Some(7.0)];
+    assert_eq!(shown_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
+}
+
+#[test]
+fn a_process_named_like_the_total_is_shown_beside_it() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("_Total", 7), Process::new("sh", 8), Process::total(15)]);
+    let paths = [r"\Process(_Total)\ID Process", r"\Process(_Total#1)\ID Process", r"\Process(*)\ID Process"];
+    let mut source = source(&machine, &paths, LiveOptions::default());
+    let mut sample = Sample::default();
+    for _ in 0..3 {
+        source.sample_now(&mut sample);
+        assert_eq!([0, 1].map(|group| sample.groups[group].values[0].first), [15, 7]);
+        assert_eq!(labels(&sample.groups[2]), ["_Total#1", "sh", "_Total"]);
+    }
 }
 
 #[test]

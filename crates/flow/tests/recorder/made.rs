@@ -13,7 +13,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::logs::LogSource;
-use tachograph_flow::record::{Existing, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder};
+use tachograph_flow::record::{Existing, FilePlace, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Merge};
 use tachograph_logs::SetLength;
@@ -309,6 +309,10 @@ impl LogFiles for Disk {
             is_new: length.is_none(),
             has_content: length.is_some_and(|length| length > 0),
         })
+    }
+
+    fn place_of(&self, _file: &Open, _path: &Path) -> FilePlace {
+        FilePlace::Here
     }
 
     fn sync_name(&self, _path: &Path) -> io::Result<()> {

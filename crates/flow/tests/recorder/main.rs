@@ -4,5 +4,6 @@ mod clocks;
 mod crash;
 mod full;
 mod made;
+mod moved;
 mod segments;
 mod whole;

@@ -154,7 +154,11 @@ fn names_by_date_are_local_and_never_taken() {
     machine.go_on(60_000 * MILLISECOND);
     record(&machine, &mut recorder, 1).expect("room");
     recorder.finish().expect("room");
-    assert_eq!(disk.names(), ["a_03050100-2.blg", "a_03050100-3.blg", "a_03050100.blg", "a_03050101.blg"]);
+    assert_eq!(
+        disk.names(),
+        ["a_03050100.blg", "a_03050100_002.blg", "a_03050100_003.blg", "a_03050101.blg"],
+        "sorted, as shells list them"
+    );
     assert_eq!(disk.text("a_03050100.blg"), "mine");
 }
 

@@ -1,9 +1,7 @@
 //! One log: formats, what is there already, limits, full disks.
 
-use std::sync::Arc;
-
+use tachograph_counters::RawValue;
 use tachograph_counters::sample::Sample;
-use tachograph_counters::{CounterType, RawValue};
 use tachograph_flow::live::LiveSource;
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink};
@@ -149,12 +147,11 @@ fn what_a_blg_cannot_hold_does_not_cost_the_log_that_is_there() {
     disk.put("a.blg", "mine");
     let mut sample = Sample::default();
     machine.source(&PATHS).sample_now(&mut sample);
-    let doubles = Arc::make_mut(&mut sample.groups[0].set);
-    doubles.counters[0].counter_type = CounterType::DOUBLE_RAW;
+    sample.groups.clear();
     let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
     let mut recorder = disk.recorder(options).expect("to be overwritten");
-    let refused = recorder.take(&sample).expect_err("formatted values");
-    assert!(refused.to_string().starts_with("a.blg: a BLG holds raw values"), "{refused}");
+    let refused = recorder.take(&sample).expect_err("no counter");
+    assert!(refused.to_string().starts_with("a.blg: a BLG needs at least one counter"), "{refused}");
     recorder.finish().expect("nothing to do");
     assert_eq!(disk.text("a.blg"), "mine");
 }

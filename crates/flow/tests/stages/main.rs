@@ -3,6 +3,7 @@
 mod live_sinks;
 mod made;
 mod readahead;
+mod segments;
 mod select;
 mod statistics;
 mod union;

@@ -79,3 +79,28 @@ fn what_nothing_matched_comes_with_advice() {
     let unmatched: Vec<_> = selection.unmatched().into_iter().map(|(path, _)| path).collect();
     assert_eq!(unmatched, [r"\Set(a)\Z", r"\Sett(*)\X", r"\\N\Set(*)\X"]);
 }
+
+#[test]
+fn identities_come_with_what_is_selected_of_a_whole_set() {
+    let mut table = Table::new("M", "Process", &["ID Process", "X", "Y"]);
+    let mut other = Table::new("M", "Thread", &["ID Thread", "X"]);
+    let groups = vec![
+        table.group(&[("a", &[(100, 0), (1, 0), (2, 0)]), ("b", &[(200, 0), (3, 0), (4, 0)])]),
+        other.group(&[("a/0", &[(101, 0), (5, 0)])]),
+    ];
+    let selected = |path: &str| {
+        let pattern = PathPattern::parse(path).expect("a path");
+        let selection = Selection::new(vec![pattern]).with_identities();
+        let out = all(Select::new(Samples::new([sample(0, groups.clone())]), selection.clone()));
+        (cells(&out[0]), selection)
+    };
+    let (found, selection) = selected(r"\Process(b)\Y");
+    assert_eq!(found, ["b.ID Process=200", "b.Y=4"]);
+    assert_eq!(selection.kept_identities(), [r"\Process(*)\ID Process"]);
+    let (found, selection) = selected(r"\Process(a)\ID Process");
+    assert_eq!((found, selection.kept_identities().len()), (vec!["a.ID Process=100".to_owned()], 0));
+    // Nothing of a set of which no counter is selected, and no match where there is none.
+    let (found, selection) = selected(r"\Process(*)\Z");
+    assert!(found.is_empty() && selection.kept_identities().is_empty());
+    assert_eq!(selection.unmatched().len(), 1);
+}

@@ -119,3 +119,31 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
     }
     sink.cut(|_, _| panic!("nothing came since"));
 }
+
+#[test]
+fn quantiles_across_machines_are_the_same_whatever_the_order_of_the_logs() {
+    let machine = |name: &str, count: i64, factor: i64| {
+        let mut table = Table::new(name, "Set", &["X"]);
+        let samples =
+            (0..count).map(|at| sample(at, vec![table.group(&[("a", &[(at * factor % 1009, 0)])])]));
+        samples.collect::<Vec<_>>()
+    };
+    let machines = [("A", 200, 7919), ("B", 100, 104_729), ("C", 300, 31)];
+    let across = |order: [usize; 3]| {
+        let options = StatisticsOptions { across_machines: true, ..StatisticsOptions::default() };
+        let mut sink = StatisticsSink::new(options);
+        let of = |place: usize| machine(machines[place].0, machines[place].1, machines[place].2);
+        let mut source = Samples::new(order.into_iter().flat_map(of));
+        run(&mut source, &mut sink, || {}).expect("no error");
+        let rows = sink.rows();
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0].path.as_str(), rows[0].summary.values), (r"\Set(a)\X", 600));
+        rows[0].summary.clone()
+    };
+    let first = across([0, 1, 2]);
+    for _ in 0..10 {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(across(order), first, "{order:?}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use tachograph_counters::Status;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::sinks::JsonSink;
-use tachograph_flow::{InZone, SideBySide, Union, UnionScan, run};
+use tachograph_flow::{InTurn, InZone, Joined, SideBySide, Source, Union, UnionScan, run};
 
 use crate::made::{SECOND, Samples, Table, all, cells, sample};
 
@@ -62,6 +62,29 @@ fn machines_side_by_side_follow_the_first_clock() {
     let rows: Vec<_> = all(stage).iter().map(cells).collect();
     assert_eq!(rows, [vec!["l.C=0"], vec!["l.C=10", "r.C=8"], vec!["l.C=20", "r.C=16"], vec!["l.C=30"]]);
     assert_eq!(left_out.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
+#[test]
+fn machines_in_turn_keep_all_samples_and_join_those_of_one_moment() {
+    let mut tables = ["L", "R"].map(|name| Table::new(name, "X", &["C"]));
+    let mut of = |machine: usize, times: &[i64]| -> Vec<_> {
+        times.iter().map(|&at| sample(at, vec![tables[machine].group(&[("a", &[(at, 0)])])])).collect()
+    };
+    let (left, mut right) = (of(0, &[0, 10, 20, 30]), of(1, &[0, 7, 20, 31]));
+    right[2..].iter_mut().for_each(|sample| (sample.log, sample.boot_time.0) = (1, 77));
+    let mut scan = UnionScan::default();
+    run(&mut Samples::new(left.clone()), &mut scan, || {}).expect("no error");
+    run(&mut Samples::new(right.clone()), &mut scan, || {}).expect("no error");
+    let machines: Vec<Box<dyn Source>> = vec![Box::new(Samples::new(left)), Box::new(Samples::new(right))];
+    let out = all(Joined::new(Union::scanned(InTurn::new(machines), &scan)));
+    let rows: Vec<_> = out.iter().map(cells).collect();
+    let expected =
+        [&["a.C=0", "a.C=0"][..], &["a.C=7"], &["a.C=10"], &["a.C=20", "a.C=20"], &["a.C=30"], &["a.C=31"]];
+    assert_eq!(rows, expected);
+    assert!(out.windows(2).all(|pair| pair[0].log <= pair[1].log), "numbers of logs rise");
+    // The machine that was restarted, and not the other.
+    let boots: Vec<_> = out[3].groups.iter().map(|group| out[3].boot_time_of(group).0).collect();
+    assert_eq!(boots, [0, 77]);
 }
 
 #[test]

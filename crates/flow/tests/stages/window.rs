@@ -1,7 +1,9 @@
 //! Windows of time, and thinning out.
 
 use tachograph_counters::civil::TimeArgument;
-use tachograph_flow::{Thin, Window, WindowBounds};
+use tachograph_counters::sample::Sample;
+use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
+use tachograph_flow::{Thin, Window, WindowBounds, run};
 
 use crate::made::{Samples, Table, all, cells, sample};
 
@@ -29,6 +31,86 @@ fn a_window_without_samples_has_no_baseline_either() {
     let late = TimeArgument::Utc(samples[9].at.utc.saturating_add(1));
     let bounds = WindowBounds { begin: Some(late), end: None };
     assert!(all(Window::new(Samples::new(samples), bounds)).is_empty());
+}
+
+/// Samples with the given numbers, each with counters of its own.
+fn lists(numbers: std::ops::Range<i64>, counters: i64) -> impl Iterator<Item = Sample> {
+    numbers.map(move |number| {
+        let groups = (0..counters).map(|counter| {
+            let name = format!("Counter {number}.{counter} of a list that does not come again");
+            Table::new("M", &name, &["C"]).group(&[("a", &[(number, 0)])])
+        });
+        sample(number, groups.collect())
+    })
+}
+
+#[test]
+fn baselines_of_ever_other_lists_are_kept_up_to_a_size() {
+    let begin = TimeArgument::Utc(sample(2_000, Vec::new()).at.utc);
+    let bounds = WindowBounds { begin: Some(begin), end: None };
+    let mut table = Table::new("M", "X", &["C"]);
+    let mut samples: Vec<_> = lists(0..2_000, 100).collect();
+    samples.extend((2_000..2_003).map(|at| sample(at, vec![table.group(&[("a", &[(at, 0)])])])));
+    let out = all(Window::new(Samples::new(samples), bounds));
+    let baselines = out.iter().filter(|sample| sample.is_baseline).count();
+    // 100 groups take about 40 kB; all would be 80 MB.
+    assert!((500..1_900).contains(&baselines), "{baselines}");
+    assert_eq!(out.len(), baselines + 3);
+    // Those that came last are kept, and come in their order.
+    let times: Vec<_> = out.iter().map(|sample| sample.at.utc).collect();
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+    assert_eq!(times.last(), Some(&sample(2_002, Vec::new()).at.utc));
+    assert_eq!(times[baselines - 1], sample(1_999, Vec::new()).at.utc);
+}
+
+#[test]
+fn a_list_that_comes_again_keeps_its_baseline() {
+    // Two lists take turns among others that never come again.
+    let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
+    let mut samples: Vec<_> = lists(0..3_000, 100).collect();
+    for at in (0..3_000).step_by(10) {
+        let table = &mut tables[at / 10 % 2];
+        samples[at] = sample(at as i64, vec![table.group(&[("a", &[(at as i64, 0)])])]);
+    }
+    let begin = TimeArgument::Utc(samples[2_985].at.utc);
+    let out = all(Window::new(Samples::new(samples), WindowBounds { begin: Some(begin), end: None }));
+    let of = |cell: &str| out.iter().filter(|sample| sample.is_baseline && cells(sample) == [cell]).count();
+    assert_eq!((of("a.C=2980"), of("a.C=2970"), of("a.C=2960")), (1, 1, 0));
+}
+
+#[test]
+fn counters_without_a_sample_in_the_window_have_no_statistics() {
+    let mut samples: Vec<_> = lists(0..50, 3).collect();
+    let mut table = Table::new("M", "X", &["C"]);
+    samples.extend((50..53).map(|at| sample(at, vec![table.group(&[("a", &[(at, 0)])])])));
+    let begin = TimeArgument::Utc(samples[51].at.utc);
+    for across_machines in [false, true] {
+        let bounds = WindowBounds { begin: Some(begin), end: None };
+        let mut sink = StatisticsSink::new(StatisticsOptions { across_machines, ..Default::default() });
+        run(&mut Window::new(Samples::new(samples.clone()), bounds), &mut sink, || {}).expect("no error");
+        let rows = sink.rows();
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].path.ends_with(r"\X(a)\C"), "{}", rows[0].path);
+        assert_eq!(rows[0].summary.values, 2);
+    }
+}
+
+#[test]
+fn lists_that_take_turns_are_thinned_out_each_for_itself() {
+    let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
+    let mut samples: Vec<_> =
+        (0..12i64).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])).collect();
+    // More lists than are counted, and the two once more: they begin again.
+    samples.extend(lists(12..20_012, 1));
+    samples.extend(
+        (20_012..20_018).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])),
+    );
+    let out = all(Thin::new(Samples::new(samples), 3));
+    let of_two: Vec<_> =
+        out.iter().map(|sample| cells(sample).concat()).filter(|cell| cell.starts_with("a.C")).collect();
+    let (first, rest) = of_two.split_at(4);
+    assert_eq!(first, ["a.C=0", "a.C=1", "a.C=6", "a.C=7"]);
+    assert_eq!(rest.len(), 20_002, "each list of its own, and the first of each of the two again");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Reading a BLG as a stream, in bounded memory, whatever its bytes say.
 
+mod audit;
 mod block;
 mod buffers;
+mod claims;
 mod columns;
 mod events;
 mod header;
+mod list;
 mod moment;
 mod multi;
 mod names;
@@ -22,13 +25,17 @@ use tachograph_counters::set::CounterSet;
 use zerocopy::FromBytes;
 
 use super::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, is_buffer_size};
-use super::raw::event::{CATALOGUE, COUNTER_LIST, EventHeader, Marks, NAME_TABLE, SAMPLE};
+use super::raw::event::{
+    CATALOGUE, CATALOGUE_SIGNATURE, COUNTER_LIST, EventHeader, Marks, NAME_TABLE, SAMPLE,
+};
 use super::raw::header::{LogfileHeader, MODE_CIRCULAR, MODE_SEQUENTIAL};
 use crate::error::LogError;
 use crate::mark::Place;
 use crate::problem::{Problem, Problems};
 use crate::{Format, LogFacts, LogReader, Mark};
+use audit::{Audit, Places};
 use buffers::Buffers;
+use claims::Claims;
 use events::Events;
 use names::Names;
 pub(crate) use place::BlgPlace;
@@ -62,6 +69,9 @@ pub struct BlgReader<R> {
     /// The GUID that the events name.
     guid: Option<[u8; 16]>,
     has_catalogue: bool,
+    audit: Audit,
+    /// Whether the end of the log was reached and compared with its header.
+    is_end_checked: bool,
 }
 
 /// What a writer must know of a log to go on with it.
@@ -106,7 +116,7 @@ impl<R: Read + Seek> BlgReader<R> {
         let rest = u64::from(buffer_bytes) - start.len() as u64;
         (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
         let (header, damage) = header::read(&mut first)?;
-        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize);
+        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize, Claims::of(&header));
         // Of a mode that is neither, the sequence numbers say most; in a sequential log they rise.
         if header.start.log_file_mode.get() & (MODE_CIRCULAR | MODE_SEQUENTIAL) != MODE_SEQUENTIAL {
             buffers.sort_by_sequence()?;
@@ -117,12 +127,13 @@ impl<R: Read + Seek> BlgReader<R> {
             zone: header.zone.to_zone(),
             performance_frequency: Some(header.end.performance_frequency.get()),
             boot_time: (boot_time != 0).then_some(FileTime(boot_time)),
+            windows_build: header.windows_build(),
             file_bytes,
         };
         let mut reader = Self {
             facts,
+            events: Events::new(buffers, guid_named(&header)),
             header,
-            events: Events::new(buffers),
             names: Arc::default(),
             schema: Schema::default(),
             contexts: Contexts::default(),
@@ -132,9 +143,11 @@ impl<R: Read + Seek> BlgReader<R> {
             boot_time: FileTime(boot_time),
             guid: None,
             has_catalogue: false,
+            audit: Audit::default(),
+            is_end_checked: false,
         };
         reader.find_counter_list()?;
-        if let Some(problem) = damage {
+        for problem in damage.into_iter().chain(header::check_zone(&reader.header)) {
             reader.problems.push(problem);
         }
         Ok(reader)
@@ -173,16 +186,28 @@ impl<R: Read + Seek> BlgReader<R> {
                         return Ok(true);
                     }
                 }
-                COUNTER_LIST => self.take_list(),
-                NAME_TABLE => self.take_names(),
-                // The catalogue says nothing that the samples do not say.
-                CATALOGUE => self.has_catalogue = true,
+                COUNTER_LIST => {
+                    let changed = self.take_list();
+                    self.audit.list(&event, self.events.header_offset(), changed, &mut self.problems);
+                    self.check_list();
+                }
+                NAME_TABLE => {
+                    self.take_names();
+                    self.audit.list(&event, self.events.header_offset(), false, &mut self.problems);
+                }
+                CATALOGUE => self.take_catalogue(&event),
                 other => {
                     let problem =
                         Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
                     self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
                 }
             }
+        }
+        self.audit.end(&mut self.problems);
+        if !std::mem::replace(&mut self.is_end_checked, true)
+            && let Some(problem) = self.events.check_end()?
+        {
+            self.problems.push(problem);
         }
         Ok(false)
     }
@@ -198,7 +223,7 @@ impl<R: Read + Seek> BlgReader<R> {
             match event.kind {
                 NAME_TABLE => self.take_names(),
                 COUNTER_LIST => {
-                    self.take_list();
+                    let _ = self.take_list();
                     if !self.schema.is_empty() {
                         self.problems = Problems::default();
                         return self.events.rewind();
@@ -207,18 +232,19 @@ impl<R: Read + Seek> BlgReader<R> {
                 _ => {}
             }
         }
+        if !is_pdh && self.events.has_others() {
+            return Err(LogError::not_a_log(
+                "an event trace, not a counter log: it has no event of performance counters",
+            ));
+        }
         let problem = if let Some(first) = self.problems.list().first() {
             first.clone()
-        } else if is_pdh {
+        } else if is_pdh && !self.events.buffers().is_unfinished() {
             Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
         } else if let Some(first) = ignored.list().first() {
             first.clone()
-        } else if !self.events.has_others() {
-            return Err(LogError::not_a_log("no counter list yet: the log was only begun"));
         } else {
-            return Err(LogError::not_a_log(
-                "an event trace without performance counters: no counter list and no samples in it",
-            ));
+            return Err(LogError::not_a_log("no counter list yet: the log was only begun"));
         };
         Err(LogError::corrupt(problem))
     }
@@ -228,7 +254,8 @@ impl<R: Read + Seek> BlgReader<R> {
         self.contexts.forget_current();
     }
 
-    fn take_list(&mut self) {
+    /// Takes a counter list; whether it differs from the one before.
+    fn take_list(&mut self) -> bool {
         self.contexts.forget_current();
         let (changed, problem) = self.schema.take_list(self.events.payload());
         if changed && self.previous_utc.is_some() {
@@ -238,12 +265,38 @@ impl<R: Read + Seek> BlgReader<R> {
             problem.offset = self.events.file_offset(problem.offset as usize);
             self.problems.push(problem);
         }
+        changed
+    }
+
+    /// Reports what contradicts itself in the counter list of this event.
+    fn check_list(&mut self) {
+        let Self { events, problems, .. } = self;
+        list::check(events.payload(), |problem| {
+            let offset = events.file_offset(problem.offset as usize);
+            problems.push(Problem { offset, ..problem });
+        });
+    }
+
+    /// Skips a catalogue, which says nothing that the samples do not say.
+    fn take_catalogue(&mut self, event: &EventHeader) {
+        self.has_catalogue = true;
+        self.audit.catalogue(event, self.events.header_offset(), &mut self.problems);
+        let signature = self.events.payload().get(0x1C..0x20);
+        if signature != Some(&CATALOGUE_SIGNATURE.to_le_bytes()[..]) {
+            let problem = Problem::new(
+                self.events.file_offset(0x1C),
+                "the catalogue's signature is wrong; it is not needed",
+            );
+            let found = signature.and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            self.problems
+                .push(problem.found(format_args!("{found:#x}"), format!("{CATALOGUE_SIGNATURE:#x}")));
+        }
     }
 
     fn take_sample(&mut self, event: &EventHeader, sample: &mut Sample) -> bool {
         let payload = self.events.payload();
         let local = FileTime(event.local_time.get());
-        match self.schema.decode(payload, &self.names, sample) {
+        match self.schema.decode(payload, local, &self.names, sample) {
             Ok(minor) => {
                 for mut problem in minor {
                     problem.offset = self.events.file_offset(problem.offset as usize);
@@ -271,8 +324,19 @@ impl<R: Read + Seek> BlgReader<R> {
         }
         sample.log = self.part;
         sample.boot_time = self.boot_time;
+        let places = Places {
+            header: self.events.header_offset(),
+            records: self.schema.records(),
+            file_offset: &|at| self.events.file_offset(at),
+        };
+        self.audit.sample(event, &places, sample, &mut self.problems);
         true
     }
+}
+
+/// The GUID that the header names the log by.
+pub(super) fn guid_named(header: &LogfileHeader) -> Option<[u8; 16]> {
+    header.logger_name.parse::<uuid::Uuid>().ok().map(|uuid| uuid.to_bytes_le())
 }
 
 impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
@@ -290,6 +354,10 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
 
     fn bytes_read(&self) -> u64 {
         self.events.buffers().bytes_read()
+    }
+
+    fn buffer_bytes(&self) -> u64 {
+        self.events.buffer_bytes()
     }
 
     fn mark(&mut self) -> Option<Mark> {

@@ -12,13 +12,13 @@ mod ring;
 use std::collections::HashSet;
 use std::io::{Seek, Write};
 
-use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Extent;
 use tachograph_counters::time_zone::TimeZone;
 use zerocopy::IntoBytes;
 
+use super::clock::SystemClocks;
 use super::raw::event::{CATALOGUE, COUNTER_LIST, MAX_JOINED_BYTES, Marks, NAME_TABLE, SAMPLE};
 use super::raw::list::MAX_ENTRIES;
 use super::raw::record::{KIND_SAMPLE, RecordHead};
@@ -90,6 +90,8 @@ pub struct BlgWriter<W> {
     zone: Option<TimeZone>,
     /// What such a log ended with, until the first sample behind it.
     resumed: Option<Resumed>,
+    /// System time among the values, whose steps are marked.
+    clocks: SystemClocks,
 }
 
 impl<W: Write + Seek> BlgWriter<W> {
@@ -119,6 +121,7 @@ impl<W: Write + Seek> BlgWriter<W> {
             logs: HashSet::new(),
             zone: None,
             resumed: None,
+            clocks: SystemClocks::default(),
         }
     }
 
@@ -140,14 +143,6 @@ impl<W: Write + Seek> BlgWriter<W> {
 
     /// Learns from the first sample what the log is to hold.
     fn prepare(&mut self, sample: &Sample) -> Result<(), LogError> {
-        if let Some(group) = sample.groups.iter().find(|group| {
-            group.set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
-        }) {
-            let path = group.set.counters.first().map(|counter| counter.name.to_string()).unwrap_or_default();
-            return Err(LogError::unsupported(format!(
-                "a BLG holds raw values, and '{path}' has formatted ones (from a text log): write CSV or TSV instead"
-            )));
-        }
         if sample.groups.is_empty() {
             return Err(LogError::unsupported("a BLG needs at least one counter"));
         }
@@ -196,7 +191,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         self.payload.clear();
         self.payload.extend_from_slice(RecordHead::new(KIND_SAMPLE, 0).as_bytes());
-        let times = LocalTimes { sample: at.local(), shift: at.local().since(sample.at.local()) };
+        let times = LocalTimes::new(sample, at);
         for (encoder, group) in self.encoders.iter_mut().zip(&sample.groups) {
             encoder.encode(group, times, &mut self.payload)?;
         }
@@ -212,7 +207,7 @@ impl<W: Write + Seek> BlgWriter<W> {
     }
 
     /// What a reader could not tell from the sample: see [`Marks`].
-    fn marks(&mut self, sample: &Sample) -> Marks {
+    fn marks(&mut self, sample: &Sample, at: Moment) -> Marks {
         let mut is_restart = false;
         self.boot_times.resize(sample.groups.len(), FileTime(0));
         for (known, group) in self.boot_times.iter_mut().zip(&sample.groups) {
@@ -225,7 +220,19 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         // Logs that were merged take turns; only the first sample of each begins something.
         let is_new_log = self.logs.insert(sample.log) && (self.last.is_some() || self.resumed.is_some());
-        Marks { is_baseline: sample.is_baseline, is_restart, is_new_log }
+        // Rows of a text log repeat an hour at the end of daylight saving time.
+        let is_clock_step = self.last.is_some_and(|last| at.utc < last.utc);
+        let mut marks = Marks { is_baseline: sample.is_baseline, is_restart, is_new_log, is_clock_step };
+        if !marks.breaks_clock() {
+            let times = LocalTimes::new(sample, at);
+            for (entry, group) in sample.groups.iter().enumerate() {
+                marks.is_clock_step |= self.clocks.observe(entry, group, times.of(group)).is_some();
+            }
+        }
+        if marks.breaks_clock() {
+            self.clocks.clear();
+        }
+        marks
     }
 
     /// Writes names of title indexes that came up.
@@ -274,7 +281,7 @@ impl<W: Write + Seek> LogWriter for BlgWriter<W> {
         } else if self.names.add(sample) {
             self.write_names(at)?;
         }
-        let context = self.marks(sample).context();
+        let context = self.marks(sample, at).context();
         self.out.event(SAMPLE, context, at.local(), at.utc, &self.payload)?;
         if let Some(catalogue) = &mut self.catalogue {
             catalogue.add(sample);

@@ -6,7 +6,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 
 use super::TextEncoding;
-use super::column::ColumnParts;
+use super::column::ColumnGroup;
 use super::header::UNKNOWN_ZONE;
 use super::reader::TextReader;
 use super::writer::{Column, Existing, TextWriter};
@@ -27,15 +27,18 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         let refused = |why: String| LogError::unsupported(format!("cannot append: {why}"));
         out.rewind().map_err(LogError::io)?;
         let mut reader = TextReader::new(&mut out)?;
-        if let Some(difference) = difference(reader.header().0.iter().map(ColumnParts::path), &columns) {
+        if let Some(difference) = difference(reader.header().0.iter().flat_map(ColumnGroup::paths), &columns)
+        {
             return Err(refused(difference));
         }
         let mut sample = Sample::default();
         let mut last = None;
         while let Some(at) = reader.next_time(&mut sample)? {
             last = last.max(Some(at));
+            reader.note_digits();
         }
-        if reader.encoding() != TextEncoding::Utf8 {
+        let digits = reader.digits();
+        if !matches!(reader.encoding(), TextEncoding::Utf8 | TextEncoding::Utf8WithMark) {
             return Err(refused("the log is not in UTF-8; relog -a can".to_owned()));
         }
         let facts = reader.header().1.clone();
@@ -54,7 +57,8 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         }
         out.seek(SeekFrom::Start(keep)).map_err(LogError::io)?;
         out.write_all(end).map_err(LogError::io)?;
-        let existing = Existing { bytes: keep + end.len() as u64, last, cut_bytes: facts.file_bytes - keep };
+        let existing =
+            Existing { bytes: keep + end.len() as u64, last, cut_bytes: facts.file_bytes - keep, digits };
         Ok(Self::new(out, facts.format, facts.zone, columns)?.behind(&existing))
     }
 }

@@ -45,9 +45,36 @@ pub(super) fn parse_cell(bytes: &[u8]) -> Cell {
     }
 }
 
+/// Whether a number has more than 17 significant digits, as Windows 10 writes them.
+pub(super) fn has_more_than_17_digits(cell: &[u8]) -> bool {
+    // Most cells are shorter than that.
+    if cell.len() <= 17 {
+        return false;
+    }
+    let mantissa = cell.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    let digits = mantissa.iter().filter(|byte| byte.is_ascii_digit());
+    digits.skip_while(|&&digit| digit == b'0').count() > 17
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cell, parse_cell};
+    use super::{Cell, has_more_than_17_digits, parse_cell};
+
+    #[test]
+    fn digits() {
+        for (cell, expected) in [
+            ("78.80082537392173947", true),
+            ("-1.0203296383395057401e-005", true),
+            ("123456789012345678", true),
+            ("0.33300142472592542", false),
+            ("0.00000000000000000000001", false),
+            ("1.2345678901234567e-0000000000005", false),
+            ("12345678901234567", false),
+            ("", false),
+        ] {
+            assert_eq!(has_more_than_17_digits(cell.as_bytes()), expected, "{cell}");
+        }
+    }
 
     #[test]
     fn cells() {

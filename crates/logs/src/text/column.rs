@@ -2,27 +2,82 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::CounterType;
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::{CounterPath, PathError};
-use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances, has_parents};
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{
+    Counter, CounterSet, Extent, Instance, InstanceTable, Instances, has_parents,
+};
+use tachograph_counters::{CounterType, RawValue, Status};
 
-/// What a column's group needs, made once.
-#[derive(Debug)]
-pub(super) struct ColumnParts {
+use crate::{Grouping, OverBudget, Reservation};
+
+/// What a column takes in a reader, in the samples on their way and in a scan of what there is, in bytes: of each group, of
+/// each column in a group of several, and of each byte of a path. Statistics count theirs themselves.
+/// crates/tacho/tests/cli/text_memory.rs compares this with what the process takes.
+const GROUP_BYTES: u64 = 2300;
+const ROW_BYTES: u64 = 400;
+const PATH_BYTE_BYTES: u64 = 4;
+
+/// What groups of single columns, and columns in groups of several, take.
+pub(super) fn memory_of(groups: usize, rows: usize, path_bytes: u64) -> u64 {
+    groups as u64 * GROUP_BYTES + rows as u64 * ROW_BYTES + path_bytes * PATH_BYTE_BYTES
+}
+
+/// One column, or neighbours that differ in their instance alone: what their group in a sample needs, made once.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnGroup {
     /// A set of one counter of type `DOUBLE_RAW`.
     pub(super) set: Arc<CounterSet>,
-    /// The one row that the group has where the cell has a value.
+    /// A row for each column; of a single column the one that the group has where the cell has a value.
     pub(super) instances: Instances,
 }
 
-impl ColumnParts {
-    /// The counter path, as it stands in the header.
-    pub(super) fn path(&self) -> String {
-        match (self.set.counters.first(), self.instances.first()) {
-            (Some(counter), Some(instance)) if !self.set.name.is_empty() => self.set.path(instance, counter),
+impl ColumnGroup {
+    /// The counter paths, as they are in the header.
+    pub(super) fn paths(&self) -> impl Iterator<Item = String> {
+        let counter = self.set.counters.first();
+        self.instances.iter().filter_map(move |instance| match counter {
+            Some(counter) if !self.set.name.is_empty() => Some(self.set.path(instance, counter)),
             // A text that is no path.
-            (counter, _) => counter.map(|counter| counter.name.to_string()).unwrap_or_default(),
+            counter => counter.map(|counter| counter.name.to_string()),
+        })
+    }
+}
+
+/// Puts the values of columns into a sample, whose groups are made where it has others. A single column that has no value
+/// has no row; in a group of several its row has the status `NO_INSTANCE`.
+pub(super) fn fill<'a>(
+    sample: &mut Sample,
+    groups: impl ExactSizeIterator<Item = &'a ColumnGroup>,
+    mut value: impl FnMut(usize) -> Option<f64>,
+) {
+    sample.groups.truncate(groups.len());
+    let mut column = 0;
+    for (place, known) in groups.enumerate() {
+        if place == sample.groups.len() {
+            sample.groups.push(Group::new(Arc::clone(&known.set)));
         }
+        let group = &mut sample.groups[place];
+        group.describe(&known.set);
+        group.clear_values();
+        group.read_at = FileTime(0);
+        let count = known.instances.len();
+        if count == 1 {
+            match value(column) {
+                Some(value) => {
+                    group.values.push(RawValue::from_double(value));
+                    group.set_rows(&known.instances);
+                }
+                None => group.take_rows_out(),
+            }
+        } else {
+            let absent = RawValue::error(Status::NO_INSTANCE);
+            let raw = |column| value(column).map_or(absent, RawValue::from_double);
+            group.values.extend((column..column + count).map(raw));
+            group.set_rows(&known.instances);
+        }
+        column += count;
     }
 }
 
@@ -39,36 +94,37 @@ impl ColumnMaker {
     ///
     /// A path is written without regard to what an instance's name is made of, so parent, name and index are guessed as
     /// for any path; the label is always the cell's own text.
-    pub(super) fn make(&mut self, text: &str) -> (ColumnParts, Option<PathError>) {
+    pub(super) fn single(&mut self, text: &str) -> (ColumnGroup, Option<PathError>) {
         match CounterPath::parse(text) {
-            Ok(path) => (self.described(path), None),
+            Ok(path) => {
+                let (parent, plain, index) = split(&path);
+                let instances = match path.instance {
+                    None => self.no_instance(),
+                    Some(_) => Arc::new([Arc::new(Instance::new(parent, plain, index))]),
+                };
+                (self.described(&path, Extent::Value, instances), None)
+            }
             Err(error) => {
                 let mut set = CounterSet::new("", "", Extent::Value);
                 set.has_instances = false;
                 set.counters.push(Counter::new(text, CounterType::DOUBLE_RAW, 0));
                 let instances = self.no_instance();
                 set.instance = instances.first().cloned();
-                (ColumnParts { set: Arc::new(set), instances }, Some(error))
+                (ColumnGroup { set: Arc::new(set), instances }, Some(error))
             }
         }
     }
 
-    fn described(&mut self, path: CounterPath) -> ColumnParts {
-        let machine = path.machine.unwrap_or_default();
-        share(&mut self.machine, &machine);
+    fn described(&mut self, path: &CounterPath, extent: Extent, instances: Instances) -> ColumnGroup {
+        share(&mut self.machine, path.machine.as_deref().unwrap_or_default());
         share(&mut self.set, &path.set);
-        let mut set = CounterSet::new(Arc::clone(&self.machine), Arc::clone(&self.set), Extent::Value);
+        let mut set = CounterSet::new(Arc::clone(&self.machine), Arc::clone(&self.set), extent);
         set.has_instances = path.instance.is_some();
-        set.counters.push(Counter::new(path.counter, CounterType::DOUBLE_RAW, 0));
-        let instances = match &path.instance {
-            None => self.no_instance(),
-            Some(name) => {
-                let (parent, plain, index) = name.split(has_parents(&path.set));
-                Arc::new([Arc::new(Instance::new(parent, plain, index))])
-            }
-        };
-        set.instance = instances.first().cloned();
-        ColumnParts { set: Arc::new(set), instances }
+        set.counters.push(Counter::new(path.counter.as_str(), CounterType::DOUBLE_RAW, 0));
+        if extent == Extent::Value {
+            set.instance = instances.first().cloned();
+        }
+        ColumnGroup { set: Arc::new(set), instances }
     }
 
     fn no_instance(&mut self) -> Instances {
@@ -76,9 +132,105 @@ impl ColumnMaker {
     }
 }
 
+fn split(path: &CounterPath) -> (Option<&str>, &str, u32) {
+    path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents(&path.set)))
+}
+
 fn share(last: &mut Arc<str>, text: &str) {
     if **last != *text {
         *last = text.into();
+    }
+}
+
+/// Makes the groups of a header, column after column.
+pub(super) struct ColumnGrouper {
+    grouping: Grouping,
+    maker: ColumnMaker,
+    groups: Vec<ColumnGroup>,
+    /// Neighbours so far that are one group: the path of the first, and their instances.
+    run: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
+    /// The rows of the last group of several: the next counter of the same set mostly has the same.
+    last_rows: Instances,
+    memory: Reservation,
+    rows: usize,
+    path_bytes: u64,
+}
+
+impl ColumnGrouper {
+    /// Groups whose memory is counted by `memory`.
+    pub(super) fn new(grouping: Grouping, memory: Reservation) -> Self {
+        Self {
+            grouping,
+            maker: ColumnMaker::default(),
+            groups: Vec::new(),
+            run: None,
+            last_rows: Instances::default(),
+            memory,
+            rows: 0,
+            path_bytes: 0,
+        }
+    }
+
+    /// Adds a column; why its text is no counter path, where it is none.
+    pub(super) fn push(&mut self, text: &str) -> Result<Option<PathError>, OverBudget> {
+        self.path_bytes += text.len() as u64;
+        self.rows += 1;
+        self.memory.grow_to(memory_of(self.groups.len() + 1, self.rows, self.path_bytes))?;
+        let path = match CounterPath::parse(text) {
+            Ok(path) if path.instance.is_some() && self.grouping == Grouping::Neighbours => path,
+            _ => {
+                self.end_run();
+                let (group, error) = self.maker.single(text);
+                self.groups.push(group);
+                return Ok(error);
+            }
+        };
+        if !self.continues(&path) {
+            self.end_run();
+        }
+        let (first, table, rows) =
+            self.run.get_or_insert_with(|| (path.clone(), InstanceTable::default(), Vec::new()));
+        let has_parents = has_parents(&first.set);
+        let (parent, name, index) =
+            path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents));
+        let known = table.len();
+        let instance = table.intern(parent, name, index);
+        if table.len() > known {
+            rows.push(instance);
+        } else {
+            // The same column again is another group.
+            self.end_run();
+            self.groups.push(self.maker.single(text).0);
+        }
+        Ok(None)
+    }
+
+    /// The groups, and their memory.
+    pub(super) fn finish(mut self) -> (Vec<ColumnGroup>, Reservation) {
+        self.end_run();
+        self.groups.shrink_to_fit();
+        (self.groups, self.memory)
+    }
+
+    fn continues(&self, path: &CounterPath) -> bool {
+        self.run.as_ref().is_some_and(|(first, ..)| {
+            first.machine == path.machine && first.set == path.set && first.counter == path.counter
+        })
+    }
+
+    fn end_run(&mut self) {
+        let Some((first, _, rows)) = self.run.take() else { return };
+        let group = if rows.len() == 1 {
+            self.maker.described(&first, Extent::Value, rows.into())
+        } else {
+            let is_same = rows.len() == self.last_rows.len()
+                && rows.iter().zip(self.last_rows.iter()).all(|(one, other)| one == other);
+            if !is_same {
+                self.last_rows = rows.into();
+            }
+            self.maker.described(&first, Extent::Column, Arc::clone(&self.last_rows))
+        };
+        self.groups.push(group);
     }
 }
 
@@ -99,7 +251,7 @@ mod tests {
             (r"\\A\Thread((a/q)#1)\X", Some("(a"), "q)", 1),
             (r"\\A\Thread(/7)\X", Some(""), "7", 0),
         ] {
-            let (parts, error) = ColumnMaker::default().make(cell);
+            let (parts, error) = ColumnMaker::default().single(cell);
             assert_eq!(error, None, "{cell}");
             let instance = &parts.instances[0];
             assert_eq!(

@@ -5,25 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use encoding_rs::CoderResult;
 
-/// How the characters of a text log are encoded.
-///
-/// A mark at the start of the file says UTF-8 or UTF-16. Without one the file is UTF-8 until a byte comes that is not;
-/// if up to there all was ASCII, the file is taken as Windows-1252 from that byte on, which is the same as if it had been
-/// from the start. That is not damage. But a file that showed itself as UTF-8, by a mark or by one valid character beyond
-/// ASCII, stays UTF-8: the bad bytes become U+FFFD, and that is damage.
-///
-/// Other code pages cannot be told from Windows-1252; their names come out garbled, their numbers and times do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextEncoding {
-    /// UTF-8, or ASCII.
-    Utf8,
-    /// UTF-16, the low byte first.
-    Utf16Le,
-    /// UTF-16, the high byte first.
-    Utf16Be,
-    /// Windows' code page for Western Europe, one byte a character.
-    Windows1252,
-}
+use crate::{OverBudget, Reservation};
+
+use super::encoding::TextEncoding;
 
 /// Bytes taken from the stream at once.
 const BUFFER: usize = 64 * 1024;
@@ -53,7 +37,8 @@ pub(super) struct Decoder<R> {
     /// Bytes of UTF-8 given out.
     given: u64,
     encoding: TextEncoding,
-    is_surely_utf8: bool,
+    /// How `encoding` is known.
+    source: Source,
     converter: Option<encoding_rs::Decoder>,
     /// Where decoded offsets lie in the file, in rising order; see `file_offset`.
     lines: VecDeque<(u64, u64)>,
@@ -65,11 +50,40 @@ pub(super) struct Decoder<R> {
     bytes_left: u64,
     separators_left: u64,
     exhausted: bool,
+    /// What the longest row so far takes; of a reader without a budget `None`.
+    row_memory: Option<Reservation>,
+    row_bytes: u64,
+    over_budget: Option<OverBudget>,
+}
+
+/// Why the encoding is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// All characters so far are ASCII.
+    Open,
+    /// The file says so, or the caller.
+    Given,
+    /// The characters beyond ASCII look like it.
+    Guessed,
+}
+
+/// How many bytes of a row are taken without being counted; most rows are shorter.
+const UNCOUNTED_ROW_BYTES: u64 = 1 << 20;
+
+/// What the rows of a text take for each byte: the CSV reader's buffer doubles, and knows where each cell ends.
+const MEMORY_PER_ROW_BYTE: u64 = 4;
+
+impl<R> Decoder<R> {
+    fn set_encoding(&mut self, encoding: TextEncoding, source: Source) {
+        self.encoding = encoding;
+        self.source = source;
+        self.converter = table_of(encoding).map(|table| table.new_decoder_without_bom_handling());
+    }
 }
 
 impl<R: Read> Decoder<R> {
-    /// Reads the start of the stream, and takes a mark of the encoding out.
-    pub(super) fn new(stream: R) -> io::Result<Self> {
+    /// Reads the start of the stream, and takes a mark of the encoding out. Without one it is `encoding`, or found out.
+    pub(super) fn new(stream: R, encoding: Option<TextEncoding>) -> io::Result<Self> {
         let mut decoder = Self {
             stream,
             origin: 0,
@@ -81,7 +95,7 @@ impl<R: Read> Decoder<R> {
             taken: 0,
             given: 0,
             encoding: TextEncoding::Utf8,
-            is_surely_utf8: false,
+            source: Source::Open,
             converter: None,
             lines: VecDeque::new(),
             first_bad: None,
@@ -91,20 +105,26 @@ impl<R: Read> Decoder<R> {
             bytes_left: u64::MAX,
             separators_left: u64::MAX,
             exhausted: false,
+            row_memory: None,
+            row_bytes: 0,
+            over_budget: None,
         };
         while decoder.end < 256 && !decoder.stream_ended {
             decoder.fill()?;
         }
-        let mark = &decoder.raw[..decoder.end.min(3)];
-        if mark.starts_with(&[0xef, 0xbb, 0xbf]) {
-            decoder.start = 3;
-            decoder.is_surely_utf8 = true;
-        } else if mark.starts_with(&[0xff, 0xfe]) {
-            decoder.start = 2;
-            decoder.convert_from(TextEncoding::Utf16Le, encoding_rs::UTF_16LE);
-        } else if mark.starts_with(&[0xfe, 0xff]) {
-            decoder.start = 2;
-            decoder.convert_from(TextEncoding::Utf16Be, encoding_rs::UTF_16BE);
+        let start = &decoder.raw[..decoder.end];
+        let (mark_bytes, encoding) = if start.starts_with(&[0xef, 0xbb, 0xbf]) {
+            (3, Some(TextEncoding::Utf8))
+        } else if start.starts_with(&[0xff, 0xfe]) {
+            (2, Some(TextEncoding::Utf16Le))
+        } else if start.starts_with(&[0xfe, 0xff]) {
+            (2, Some(TextEncoding::Utf16Be))
+        } else {
+            (0, encoding.or(utf16_without_a_mark(start)))
+        };
+        decoder.start = mark_bytes;
+        if let Some(encoding) = encoding {
+            decoder.set_encoding(encoding, Source::Given);
         }
         decoder.mark_bytes = decoder.start as u64;
         decoder.lines.push_back((0, decoder.mark_bytes));
@@ -118,31 +138,47 @@ impl<R: Read> Decoder<R> {
 
     /// Whether all that was read so far was given out byte for byte, so that places in the text are places in the file.
     pub(super) fn is_as_in_file(&self) -> bool {
-        self.encoding == TextEncoding::Utf8 && self.first_bad.is_none()
+        self.is_utf8() && self.first_bad.is_none()
     }
 
     /// The start of the text, and the bytes it was made of, as they lie in the file.
     pub(super) fn peek(&self) -> (String, &[u8]) {
         let bytes = &self.raw[self.start..self.end.min(self.start + 128)];
-        let text = match self.encoding {
-            TextEncoding::Utf16Le => encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0,
-            TextEncoding::Utf16Be => encoding_rs::UTF_16BE.decode_without_bom_handling(bytes).0,
-            TextEncoding::Utf8 | TextEncoding::Windows1252 => match std::str::from_utf8(bytes) {
-                Ok(text) => text.into(),
+        let encoding = match bytes.iter().position(|byte| !byte.is_ascii()) {
+            Some(first) if self.source == Source::Open => TextEncoding::guess(&bytes[first..]),
+            _ => self.encoding,
+        };
+        let text = match table_of(encoding) {
+            Some(table) => table.decode_without_bom_handling(bytes).0,
+            None => String::from_utf8_lossy(match std::str::from_utf8(bytes) {
                 // A character that the end of the piece cuts is no sign of anything.
-                Err(error) if error.error_len().is_none() => {
-                    String::from_utf8_lossy(&bytes[..error.valid_up_to()])
-                }
-                Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,
-            },
+                Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+                _ => bytes,
+            }),
         };
         (text.into_owned(), &self.raw[..self.end.min(128)])
     }
 
-    /// Says what separates cells.
+    /// Says what separates cells, and that [`END_CELL`] follows the text.
     pub(super) fn set_separator(&mut self, separator: u8) {
         self.separator = separator;
-        self.end_cell = if separator == b'\t' { b"\t\0" } else { b",\0" };
+        self.end_cell = end_of(separator);
+    }
+
+    /// The text is no table: nothing follows it.
+    pub(super) fn without_end_cell(&mut self) {
+        self.separator = b'\n';
+        self.end_cell = b"";
+    }
+
+    /// Counts the memory of long rows.
+    pub(super) fn count_rows(&mut self, memory: Reservation) {
+        self.row_memory = Some(memory);
+    }
+
+    /// Why a row could not be read on, where that was the memory.
+    pub(super) fn over_budget(&self) -> Option<OverBudget> {
+        self.over_budget
     }
 
     /// Sets how much may be read before the next call: a row that needs more ends in an error,
@@ -150,6 +186,7 @@ impl<R: Read> Decoder<R> {
     pub(super) fn allow(&mut self, bytes: u64, separators: u64) {
         self.bytes_left = bytes;
         self.separators_left = separators;
+        self.row_bytes = 0;
     }
 
     /// Whether reading failed because more was wanted than was allowed.
@@ -165,6 +202,11 @@ impl<R: Read> Decoder<R> {
     /// The encoding, as far as it is known.
     pub(super) fn encoding(&self) -> TextEncoding {
         self.encoding
+    }
+
+    /// The encoding, where it is a guess that could be wrong.
+    pub(super) fn guessed(&self) -> Option<TextEncoding> {
+        (self.source == Source::Guessed && !self.is_utf8()).then_some(self.encoding)
     }
 
     /// Bytes of the file that were read.
@@ -183,18 +225,19 @@ impl<R: Read> Decoder<R> {
         while self.lines.get(1).is_some_and(|&(line, _)| line <= decoded) {
             self.lines.pop_front();
         }
-        let bytes_each = match self.encoding {
-            TextEncoding::Utf16Le | TextEncoding::Utf16Be => 2,
-            TextEncoding::Utf8 | TextEncoding::Windows1252 => 1,
-        };
+        let bytes_each = self.unit_bytes() as u64;
         let (line, offset) = self.lines.front().copied().unwrap_or_default();
         // Within a line only an estimate (exact for ASCII), but never beyond what was read.
         offset.saturating_add(decoded.saturating_sub(line).saturating_mul(bytes_each)).min(self.taken)
     }
 
-    fn convert_from(&mut self, encoding: TextEncoding, table: &'static encoding_rs::Encoding) {
-        self.encoding = encoding;
-        self.converter = Some(table.new_decoder_without_bom_handling());
+    fn is_utf8(&self) -> bool {
+        matches!(self.encoding, TextEncoding::Utf8 | TextEncoding::Utf8WithMark)
+    }
+
+    /// Bytes of a character's smallest unit.
+    fn unit_bytes(&self) -> usize {
+        if matches!(self.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) { 2 } else { 1 }
     }
 
     /// Offset in the file of the next byte to be decoded.
@@ -250,24 +293,33 @@ impl<R: Read> Decoder<R> {
     /// UTF-8 as it is. `None`: try again, more was read or the encoding is another.
     fn copy(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         let piece = &self.raw[self.start..self.end.min(self.start + out.len())];
+        if self.source == Source::Open {
+            // ASCII is the same in all of them. What follows decides, as much of it as can be had.
+            let ascii = piece.iter().take_while(|byte| byte.is_ascii()).count();
+            if ascii > 0 || piece.is_empty() {
+                out[..ascii].copy_from_slice(&piece[..ascii]);
+                self.start += ascii;
+                return Ok(Some(ascii));
+            }
+            while self.end - self.start < BUFFER / 2 && !self.stream_ended {
+                self.fill()?;
+            }
+            self.note_line(0);
+            self.set_encoding(TextEncoding::guess(&self.raw[self.start..self.end]), Source::Guessed);
+            return Ok(None);
+        }
         let (valid, bad) = match std::str::from_utf8(piece) {
             Ok(_) => (piece.len(), None),
             Err(error) => (error.valid_up_to(), Some(error.error_len())),
         };
         if valid > 0 || piece.is_empty() {
-            self.is_surely_utf8 = self.is_surely_utf8 || !piece[..valid].is_ascii();
             out[..valid].copy_from_slice(&piece[..valid]);
             self.start += valid;
             return Ok(Some(valid));
         }
-        if bad == Some(None) && !self.stream_ended {
+        if bad == Some(None) && !self.stream_ended && self.end - self.start < 4 {
             // A character whose end is not read yet.
             self.fill()?;
-            return Ok(None);
-        }
-        if !self.is_surely_utf8 {
-            self.note_line(0);
-            self.convert_from(TextEncoding::Windows1252, encoding_rs::WINDOWS_1252);
             return Ok(None);
         }
         let length = bad.flatten().unwrap_or(piece.len());
@@ -282,12 +334,13 @@ impl<R: Read> Decoder<R> {
     /// One line, or a part of it, of another encoding.
     fn convert(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         let rest = &self.raw[self.start..self.end];
+        let width = self.unit_bytes();
         let is_newline = |unit: &[u8]| match self.encoding {
             TextEncoding::Utf16Le => unit == [b'\n', 0],
             TextEncoding::Utf16Be => unit == [0, b'\n'],
-            TextEncoding::Utf8 | TextEncoding::Windows1252 => unit == [b'\n'],
+            // No second byte of a character is a line end.
+            _ => unit == [b'\n'],
         };
-        let width = if self.encoding == TextEncoding::Windows1252 { 1 } else { 2 };
         let newline = rest.chunks_exact(width).position(is_newline);
         let length = match newline {
             Some(at) => (at + 1) * width,
@@ -338,6 +391,13 @@ impl<R: Read> Read for Decoder<R> {
         }
         self.bytes_left -= written as u64;
         self.separators_left -= separators;
+        self.row_bytes += written as u64;
+        if let Some(memory) = self.row_memory.as_mut().filter(|_| self.row_bytes > UNCOUNTED_ROW_BYTES)
+            && let Err(over) = memory.grow_to(self.row_bytes * MEMORY_PER_ROW_BYTE)
+        {
+            self.over_budget = Some(over);
+            return Err(io::Error::other("a row needs more memory than there is"));
+        }
         Ok(written)
     }
 }
@@ -351,14 +411,43 @@ impl<R: Seek> Seek for Decoder<R> {
         let offset = self.mark_bytes.saturating_add(decoded);
         self.stream.seek(SeekFrom::Start(self.origin.saturating_add(offset)))?;
         (self.start, self.end) = (0, 0);
+        // The converter is in the middle of a text, or has ended with it.
+        self.set_encoding(self.encoding, self.source);
         self.stream_ended = false;
         self.taken = offset;
         self.given = decoded;
         self.lines.clear();
         self.lines.push_back((decoded, offset));
-        let separator = self.separator;
         self.ended = false;
-        self.end_cell = if separator == b'\t' { b"\t\0" } else { b",\0" };
+        self.end_cell = end_of(self.separator);
         Ok(decoded)
+    }
+}
+
+/// What follows the text of a table; [`Decoder::without_end_cell`] has a line end for a separator.
+fn end_of(separator: u8) -> &'static [u8] {
+    match separator {
+        b'\n' => b"",
+        b'\t' => b"\t\0",
+        _ => b",\0",
+    }
+}
+
+/// The table of an encoding; `None` for UTF-8, which needs none.
+fn table_of(encoding: TextEncoding) -> Option<&'static encoding_rs::Encoding> {
+    match encoding {
+        TextEncoding::Utf8 | TextEncoding::Utf8WithMark => None,
+        TextEncoding::Utf16Le => Some(encoding_rs::UTF_16LE),
+        TextEncoding::Utf16Be => Some(encoding_rs::UTF_16BE),
+        TextEncoding::CodePage(page) => Some(page.table()),
+    }
+}
+
+/// UTF-16 of a file without a mark, by its first two characters: both are ASCII in every text log.
+fn utf16_without_a_mark(start: &[u8]) -> Option<TextEncoding> {
+    match *start.first_chunk::<4>()? {
+        [1..=0x7f, 0, 1..=0x7f, 0] => Some(TextEncoding::Utf16Le),
+        [0, 1..=0x7f, 0, 1..=0x7f] => Some(TextEncoding::Utf16Be),
+        _ => None,
     }
 }

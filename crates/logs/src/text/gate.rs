@@ -8,6 +8,8 @@ use std::io::{self, Write};
 pub(super) struct Gate<W> {
     out: W,
     state: Cell<State>,
+    /// What is written before all else.
+    start: Cell<&'static [u8]>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -21,7 +23,7 @@ enum State {
 
 impl<W> Gate<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { out, state: Cell::new(State::Open) }
+        Self { out, state: Cell::new(State::Open), start: Cell::new(b"") }
     }
 
     pub(super) fn get_ref(&self) -> &W {
@@ -30,6 +32,11 @@ impl<W> Gate<W> {
 
     pub(super) fn into_inner(self) -> W {
         self.out
+    }
+
+    /// Writes this before the first row.
+    pub(super) fn begin_with(&self, start: &'static [u8]) {
+        self.start.set(start);
     }
 
     /// Lets nothing through from now on.
@@ -55,6 +62,10 @@ impl<W> Gate<W> {
 
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let start = self.start.take();
+        if !start.is_empty() {
+            self.through((), |out| out.write_all(start))?;
+        }
         self.through(bytes.len(), |out| out.write(bytes))
     }
 

@@ -6,7 +6,8 @@ use crate::{Format, LogError};
 
 use super::excerpt;
 
-/// The name of the zone of a log that names none (typeperf's console output). Its local times are taken as UTC.
+/// The name of the zone of a log that names none, as what typeperf prints, or only the start of its name. Its local times are
+/// taken as UTC.
 pub const UNKNOWN_ZONE: &str = "unknown time zone";
 
 const CSV_MARK: &str = "(PDH-CSV 4.0)";
@@ -25,8 +26,11 @@ pub(super) fn separator(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
 }
 
-/// The first cell for a zone's name and the bias in force.
+/// The first cell for a zone's name and the bias in force; of an unknown zone there is nothing to say.
 pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> String {
+    if zone == UNKNOWN_ZONE {
+        return mark(format).to_owned();
+    }
     format!("{} ({zone})({bias_minutes})", mark(format))
 }
 
@@ -36,7 +40,12 @@ pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> Strin
 ///
 /// "Not a log", with a line that says what the file looks like instead.
 pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
-    let cell = start.strip_prefix('"').unwrap_or(start);
+    // typeperf begins with an empty line.
+    let text = start.trim_start();
+    if text.starts_with('{') {
+        return Ok(Format::Json);
+    }
+    let cell = text.strip_prefix('"').unwrap_or(text);
     if cell.starts_with(CSV_MARK) {
         return Ok(Format::Csv);
     }
@@ -50,17 +59,18 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     } else {
         format!("it starts with {} (a text)", excerpt::of_text(start))
     };
-    let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\"";
+    let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"";
     Err(LogError::not_a_log(format!("no performance log: {looks}; {expected}")))
 }
 
 /// The zone that the first cell names: ` (Pacific Standard Time)(480)` behind the mark.
 ///
 /// `None` where there is text that says something else, or a bias that no zone can have. Without any text it is the
-/// [unknown](UNKNOWN_ZONE) zone.
+/// [unknown](UNKNOWN_ZONE) zone, and with the start of a name too: Windows ends the cell at the first character of the
+/// name that its code page cannot hold (`(RTZ 2 (`).
 pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
     let rest = cell.trim().strip_prefix(mark(format))?.trim();
-    if rest.is_empty() {
+    if rest.is_empty() || rest.starts_with('(') && !rest.ends_with(')') && !rest.contains(")(") {
         return Some(TimeZone::fixed(UNKNOWN_ZONE, 0));
     }
     // From the end, since a zone's name may hold parentheses: "((UTC-08:00) Pacific Time)(480)".
@@ -88,9 +98,19 @@ mod tests {
         assert_eq!(zone("(PDH-CSV 4.0) ()(0)"), some("", 0));
         assert_eq!(zone("(PDH-CSV 4.0)"), some(UNKNOWN_ZONE, 0));
         assert_eq!(zone("(PDH-CSV 4.0) "), some(UNKNOWN_ZONE, 0));
-        for broken in
-            ["(480)", "(X)", "(X)()", "(X)(480", "X(480)", "(X)(4x0)", "(X)(1440)", "(X)(-2147483648)"]
-        {
+        assert_eq!(zone("(PDH-CSV 4.0) (RTZ 2 ("), some(UNKNOWN_ZONE, 0));
+        assert_eq!(zone("(PDH-CSV 4.0) ("), some(UNKNOWN_ZONE, 0));
+        for broken in [
+            "(480)",
+            "(X)",
+            "(X)()",
+            "(X)(480",
+            "X(480)",
+            "RTZ 2 (",
+            "(X)(4x0)",
+            "(X)(1440)",
+            "(X)(-2147483648)",
+        ] {
             assert_eq!(zone(&format!("(PDH-CSV 4.0) {broken}")), None, "{broken}");
         }
     }

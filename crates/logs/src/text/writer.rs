@@ -1,5 +1,6 @@
 //! Writing a text log.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use tachograph_counters::civil::Moment;
@@ -7,9 +8,10 @@ use tachograph_counters::time_zone::{TimeZone, resolve_name};
 
 use crate::{Format, LogError, SetLength};
 
+use super::encoding::TextEncoding;
 use super::gate::Gate;
-use super::header::{first_cell, separator};
-use super::number::{NumberText, write_number};
+use super::header::{first_cell, mark, separator};
+use super::number::{Digits, NumberText, write_number};
 
 /// How PDH writes "no value".
 const NO_VALUE: &[u8] = b" ";
@@ -23,8 +25,8 @@ pub struct Column {
 
 /// Writes a CSV or TSV log as PDH does.
 ///
-/// UTF-8 without a mark; every cell quoted, quotes in it doubled; every line ends in CR LF, the last one too. Times are
-/// local, `MM/dd/yyyy HH:mm:ss.fff`, cut off; values are C's `%.17g`; no value is `" "`.
+/// UTF-8 without a mark, if nothing else is [asked for](Self::with_encoding); every cell quoted, quotes in it doubled; every line ends in CR LF, the last one too. Times are
+/// local, `MM/dd/yyyy HH:mm:ss.fff`, cut off; values have 17 or 20 [`Digits`]; no value is `" "`.
 ///
 /// The first cell names the zone, and its bias, as they are in force at the first row; so the header is written with it.
 /// Later rows have the bias of their own moment: where it changes, at the end of daylight time, the format cannot say so.
@@ -59,6 +61,8 @@ pub struct TextWriter<W: Write> {
     columns: Vec<Column>,
     header_is_written: bool,
     number: NumberText,
+    digits: Digits,
+    encoding: TextEncoding,
     /// Bytes of the log so far, those of a log that was there before included.
     bytes: u64,
     /// As many as there were at the last flush; `None` where it is not known what stands before them.
@@ -77,6 +81,7 @@ pub(super) struct Existing {
     pub(super) bytes: u64,
     pub(super) last: Option<Moment>,
     pub(super) cut_bytes: u64,
+    pub(super) digits: Digits,
 }
 
 impl<W: Write> TextWriter<W> {
@@ -104,6 +109,8 @@ impl<W: Write> TextWriter<W> {
             columns,
             header_is_written: false,
             number: [0; 32],
+            digits: Digits::default(),
+            encoding: TextEncoding::Utf8,
             bytes: 0,
             flushed_bytes: Some(0),
             last: None,
@@ -111,6 +118,39 @@ impl<W: Write> TextWriter<W> {
             is_resumed: false,
             cut_bytes: 0,
         })
+    }
+
+    /// Writes values with this many digits; without it, 17.
+    #[must_use]
+    pub fn with_digits(mut self, digits: Digits) -> Self {
+        self.digits = digits;
+        self
+    }
+
+    /// Writes names in this encoding; without it, in UTF-8 without a mark.
+    ///
+    /// # Errors
+    ///
+    /// "Unsupported" for UTF-16, which PDH does not write; when a column's name has a character that the encoding lacks: the
+    /// first such column is named.
+    pub fn with_encoding(mut self, encoding: TextEncoding) -> Result<Self, LogError> {
+        if matches!(encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) {
+            return Err(LogError::unsupported(
+                "text logs are not written in UTF-16: choose utf-8-bom or a code page",
+            ));
+        }
+        self.encoding = encoding;
+        let lacking = self.columns.iter().find(|column| encoded(encoding, &column.path).is_none());
+        if let Some(column) = lacking {
+            let path = &column.path;
+            return Err(LogError::unsupported(format!(
+                "'{path}' cannot be written in {encoding}: choose utf-8"
+            )));
+        }
+        let mark = if encoding == TextEncoding::Utf8WithMark { &b"\xef\xbb\xbf"[..] } else { b"" };
+        self.csv.get_ref().begin_with(mark);
+        self.bytes = mark.len() as u64;
+        Ok(self)
     }
 
     /// Goes on behind the rows of a log that is there.
@@ -122,6 +162,7 @@ impl<W: Write> TextWriter<W> {
         self.flushed_bytes = Some(existing.bytes);
         self.last = existing.last;
         self.cut_bytes = existing.cut_bytes;
+        self.digits = existing.digits;
         self
     }
 
@@ -149,6 +190,7 @@ impl<W: Write> TextWriter<W> {
     /// Leaves the header line out: the rows go behind those of a log that has the same columns.
     pub fn without_header(mut self) -> Self {
         self.header_is_written = true;
+        self.csv.get_ref().begin_with(b"");
         self.flushed_bytes = None;
         self
     }
@@ -176,7 +218,7 @@ impl<W: Write> TextWriter<W> {
         for _ in 0..self.columns.len() {
             let cell = match values.next().flatten().filter(|value| value.is_finite()) {
                 Some(value) => {
-                    let length = write_number(value, &mut self.number);
+                    let length = write_number(value, self.digits, &mut self.number);
                     &self.number[..length]
                 }
                 None => NO_VALUE,
@@ -244,10 +286,16 @@ impl<W: Write> TextWriter<W> {
 
     fn write_header(&mut self, first: &str) -> Result<(), LogError> {
         self.header_is_written = true;
-        self.field(first.as_bytes())?;
+        // As Windows does, the cell ends before a zone's name that the encoding cannot hold.
+        let first = encoded(self.encoding, first)
+            .or_else(|| encoded(self.encoding, mark(self.format)))
+            .unwrap_or_default();
+        self.bytes += quoted_bytes(&first);
+        self.csv.write_field(&first).map_err(into_log_error)?;
         for column in &self.columns {
-            self.csv.write_field(&column.path).map_err(into_log_error)?;
-            self.bytes += quoted_bytes(column.path.as_bytes());
+            let path = encoded(self.encoding, &column.path).unwrap_or(Cow::Borrowed(column.path.as_bytes()));
+            self.csv.write_field(&path).map_err(into_log_error)?;
+            self.bytes += quoted_bytes(&path);
         }
         self.end_line()
     }
@@ -280,6 +328,19 @@ impl<W: Write + SetLength> TextWriter<W> {
                 Ok(bytes)
             }
             None => Ok(self.bytes),
+        }
+    }
+}
+
+/// A text in an encoding; `None` where it has a character that the encoding lacks.
+fn encoded(encoding: TextEncoding, text: &str) -> Option<Cow<'_, [u8]>> {
+    match encoding.code_page() {
+        None => Some(Cow::Borrowed(text.as_bytes())),
+        Some(page) => {
+            let (bytes, _, lacks_some) = page.table().encode(text);
+            // Some tables write a character as another one that looks alike: 932 has one byte for the yen sign and `\`.
+            let (back, _) = page.table().decode_without_bom_handling(&bytes);
+            (!lacks_some && back == text).then_some(bytes)
         }
     }
 }

@@ -125,6 +125,7 @@ fn cut_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes:
             };
             let run = run_of(&shown, &expected);
             let place = format!("write {number}, {torn} of {} bytes: {run:?}", bytes.len());
+            assert_eq!(shown.problems, [""; 0], "{place}");
             if run.is_empty() {
                 assert!(before.is_empty(), "{place}");
                 continue;

@@ -175,8 +175,17 @@ fn the_header_of_an_event() {
         let problem = format!("offset {:#x}: {problem}", second + 2);
         assert_eq!([shown.samples, shown.problems].concat(), lost(problem));
     }
-    // Of another class: not one of ours, as in any trace.
-    expect(&with(second + 0x18, &[0]), &[WHOLE[0], WHOLE[2]], &[]);
+    // Of another class: an event of the log by its GUID.
+    let problem = format!(
+        "offset {:#x}: an event's class GUID is wrong; its log GUID is the log's, so it is read (found 933f3b00-943e-490d-9ced-3cbb14c14479, expected 933f3bb3-943e-490d-9ced-3cbb14c14479)",
+        second + 0x18
+    );
+    expect(&with(second + 0x18, &[0]), &WHOLE, &[problem]);
+    // And of another log GUID, too: not one of ours, as in any trace.
+    let mut file = log().file;
+    put(&mut file, second + 0x18, &[0]);
+    put(&mut file, second + 0x30, &[0]);
+    expect(&read(&file), &[WHOLE[0], WHOLE[2]], &[]);
     let problem = format!(
         "offset {:#x}: an event of unknown type; left out (found 0x26, expected 0x20, 0x22, 0x23 or 0x24)",
         second + 0x48

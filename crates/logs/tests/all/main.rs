@@ -3,10 +3,13 @@
 mod blg_append;
 mod blg_append_crash;
 mod blg_circular;
+mod blg_contradictions;
 mod blg_corpus;
 mod blg_crash;
 mod blg_damage;
 mod blg_damage_blocks;
+mod blg_flips;
+mod blg_growing;
 mod blg_independent;
 mod blg_laws;
 mod blg_made;
@@ -14,6 +17,7 @@ mod blg_made_blocks;
 #[path = "../../../../fuzz/checks.rs"]
 mod checks;
 mod give_up;
+mod json_reader;
 mod made;
 mod marks;
 mod seeds;
@@ -21,4 +25,5 @@ mod text_append;
 mod text_damage;
 mod text_number;
 mod text_reader;
+mod text_windows;
 mod text_writer;

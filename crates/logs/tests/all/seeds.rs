@@ -101,6 +101,18 @@ fn text() {
 }
 
 #[test]
+fn json() {
+    let first =
+        r#"{"time":"2013-02-19T18:50:17.844-08:00","values":{"\\M\S\A":null,"\\M\S(i, \"x\")\B":1.5}}"#;
+    let second = r#"{"values":{"\\M\S(j)\A":-1e-300,"no path":true},"time":"filetime:5","more":[{}]}"#;
+    let rest = r#""\\M\S(i)\B":[1,{"a":2}],"\\M\S\A":0.10000000000000001"#;
+    let utf16 = first.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let lines = format!("{first}\n{second}\n");
+    let made = [("lines.json", lines.into()), ("values.json", rest.into()), ("utf16.json", utf16)];
+    run("json", &made, checks::json);
+}
+
+#[test]
 fn path() {
     let paths = [
         r"\\MACHINE\PhysicalDisk(0 C:)\Avg. Disk Bytes/Read",

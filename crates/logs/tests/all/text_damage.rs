@@ -44,7 +44,8 @@ fn check(body: &str, rows: &[&str], problems: &[&str]) {
 
 #[test]
 fn files_that_are_no_logs() {
-    const EXPECTED: &str = r#"; a CSV log starts with "(PDH-CSV 4.0)", a TSV log with "(PDH-TSV 4.0)""#;
+    const EXPECTED: &str =
+        r#"; a CSV log starts with "(PDH-CSV 4.0)", a TSV log with "(PDH-TSV 4.0)", a JSON log with {"time""#;
     for (bytes, looks) in [
         (&b"hello, world\n"[..], r"it starts with 'hello, world\n' (a text)"),
         (b"\x7fELF\x02\x01\x01\0", "it starts with the bytes 7f 45 4c 46 02 01 01 00"),

@@ -1,37 +1,82 @@
-//! `text::number`: agreement with C's `%.17g`, byte for byte.
+//! `text::number`: agreement with C's `%.17g` and `%.20g`, byte for byte but for the exponent's third digit.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
 
 use proptest::prelude::*;
-use tachograph_logs::text::number::write_number;
+use tachograph_logs::text::number::{Digits, write_number};
 
-fn written(value: f64) -> String {
+fn written_with(value: f64, digits: Digits) -> String {
     let mut text = [0; 32];
-    let length = write_number(value, &mut text);
+    let length = write_number(value, digits, &mut text);
     String::from_utf8(text[..length].to_vec()).unwrap()
 }
 
-/// Another way to the same text: Rust's `{:.16e}`, which is correctly rounded, laid out anew as C's standard says.
+fn written(value: f64) -> String {
+    written_with(value, Digits::Seventeen)
+}
+
+/// What the C library of Windows makes of an exponent that others write with two digits.
+fn as_windows(text: &str) -> String {
+    match text.split_once('e') {
+        Some((mantissa, exponent)) if exponent.len() == 3 => {
+            format!("{mantissa}e{}0{}", &exponent[..1], &exponent[1..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Another way to the same text: Rust's `{:.16e}`, which is correctly rounded, laid out again as C's standard says.
 fn oracle(value: f64) -> String {
-    let scientific = format!("{:.16e}", value.abs());
+    oracle_with(value, 17)
+}
+
+fn oracle_with(value: f64, digits: i32) -> String {
+    let scientific = format!("{:.*e}", digits as usize - 1, value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap();
     let exponent: i32 = exponent.parse().unwrap();
-    let digits = mantissa.replace('.', "");
+    let all = mantissa.replace('.', "");
     let sign = if value.is_sign_negative() { "-" } else { "" };
     let trimmed = |text: String| match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
         false => text,
     };
-    let body = if (-4..17).contains(&exponent) {
-        let places = (16 - exponent) as usize;
-        let digits = format!("{digits:0>width$}", width = places + 1);
-        let (whole, fraction) = digits.split_at(digits.len() - places);
+    let body = if (-4..digits).contains(&exponent) {
+        let places = (digits - 1 - exponent) as usize;
+        let all = format!("{all:0>width$}", width = places + 1);
+        let (whole, fraction) = all.split_at(all.len() - places);
         trimmed(format!("{whole}.{fraction}"))
     } else {
         let mantissa = trimmed(mantissa.to_string());
-        format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        format!("{mantissa}e{}{:03}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
     };
     format!("{sign}{body}")
+}
+
+/// Cells of text logs of Windows 10 and 11, and what `%.20g` prints elsewhere.
+#[test]
+fn twenty_digits() {
+    for (value, text) in [
+        (78.80082537392174, "78.80082537392173947"),
+        (1.0203296383395057, "1.0203296383395057401"),
+        (0.0, "0"),
+        (-0.0, "-0"),
+        (0.1, "0.10000000000000000555"),
+        (-0.5, "-0.5"),
+        (1e-4, "0.00010000000000000000479"),
+        (1e-5, "1.0000000000000000818e-005"),
+        (-1e-5, "-1.0000000000000000818e-005"),
+        (1e17, "100000000000000000"),
+        (1.0000000000000002e17, "100000000000000016"),
+        (99999999999999983616.0, "99999999999999983616"),
+        (1e20, "1e+020"),
+        (f64::MAX, "1.7976931348623157081e+308"),
+        (f64::from_bits(1), "4.9406564584124654418e-324"),
+    ] {
+        assert_eq!(written_with(value, Digits::Twenty), text);
+        assert_eq!(oracle_with(value, 20), text);
+    }
+    assert_eq!(Digits::of_windows_build(9600), Digits::Seventeen);
+    assert_eq!(Digits::of_windows_build(10_240), Digits::Twenty);
 }
 
 #[test]
@@ -60,8 +105,8 @@ fn the_forms_of_the_conversion() {
         (f64::MAX, "1.7976931348623157e+308"),
         (f64::from_bits(1), "4.9406564584124654e-324"),
     ] {
-        assert_eq!(written(value), text);
-        assert_eq!(oracle(value), text);
+        assert_eq!(written(value), as_windows(text));
+        assert_eq!(oracle(value), as_windows(text));
     }
 }
 
@@ -79,8 +124,8 @@ fn pairs_that_c_printed() {
     let mut pairs = 0;
     while let (Some(bits), Some(text)) = (words.next(), words.next()) {
         let value = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
-        assert_eq!(written(value), text, "{bits}");
-        assert_eq!(oracle(value), text, "{bits}");
+        assert_eq!(written(value), as_windows(text), "{bits}");
+        assert_eq!(oracle(value), as_windows(text), "{bits}");
         pairs += 1;
     }
     assert_eq!(pairs, 535);
@@ -93,6 +138,7 @@ fn neighbours_of_powers() {
         for distance in -300..=300 {
             let near = f64::from_bits(value.to_bits().wrapping_add_signed(distance));
             assert_eq!(written(near), oracle(near), "{:016x}", near.to_bits());
+            assert_eq!(written_with(near, Digits::Twenty), oracle_with(near, 20), "{:016x}", near.to_bits());
         }
     };
     (-25..25).for_each(|exponent| check(format!("1e{exponent}").parse().unwrap()));
@@ -107,12 +153,14 @@ proptest! {
         let value = f64::from_bits(bits);
         prop_assume!(value.is_finite());
         prop_assert_eq!(written(value), oracle(value));
+        prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
     }
 
     #[test]
     fn ordinary_values(whole in 0u64..1 << 53, by in 0u32..60, percent in 1u32..1000, negative: bool) {
         let value = whole as f64 / (1u64 << by) as f64 / f64::from(percent) * if negative { -1.0 } else { 1.0 };
         prop_assert_eq!(written(value), oracle(value));
+        prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
         let few = (whole >> by.min(52)) as f64 / 1000.0;
         prop_assert_eq!(written(few), oracle(few));
     }
@@ -121,12 +169,14 @@ proptest! {
     fn whole_numbers(whole: u64, by in 0u32..64) {
         let value = (whole >> by) as f64;
         prop_assert_eq!(written(value), oracle(value));
+        prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
     }
 
     #[test]
     fn ties(whole in 0u64..100_000_000, by in 20u32..34) {
         let value = (2 * whole + 1) as f64 / (1u64 << by) as f64;
         prop_assert_eq!(written(value), oracle(value));
+        prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
     }
 
     #[test]
@@ -134,6 +184,7 @@ proptest! {
         let value = f64::from_bits(bits);
         prop_assume!(value.is_finite());
         prop_assert_eq!(written(value).parse::<f64>().unwrap().to_bits(), bits);
+        prop_assert_eq!(written_with(value, Digits::Twenty).parse::<f64>().unwrap().to_bits(), bits);
     }
 }
 

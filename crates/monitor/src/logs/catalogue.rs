@@ -94,14 +94,11 @@ impl LogCatalogue {
     /// Whether a path selects anything.
     fn has(&self, path: &PathPattern) -> bool {
         let takes = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
-        let has_instance = |set: &LoggedSet| match path.instance() {
-            None => !set.entry.has_instances,
-            Some(_) => set.instances.iter().any(takes),
-        };
+        let has_instance = |set: &LoggedSet| !set.entry.has_instances || set.instances.iter().any(takes);
         let has_counter = |set: &LoggedSet| {
             set.entry.counters.iter().any(|known| path.matches_counter(&known.counter.name))
         };
-        let mut sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
+        let mut sets = self.sets.iter().filter(|set| is_selected(path, set));
         sets.any(|set| has_counter(set) && has_instance(set))
     }
 
@@ -115,7 +112,7 @@ impl LogCatalogue {
         let of_set = |set: &LoggedSet| {
             count_in(&set.entry, set.instances.iter().map(|instance| instance.label()), &[path], &[])
         };
-        let sets = self.sets.iter().filter(|set| path.matches_set(&set.entry.name));
+        let sets = self.sets.iter().filter(|set| is_selected(path, set));
         sets.map(of_set).fold(0, usize::saturating_add)
     }
 
@@ -124,6 +121,10 @@ impl LogCatalogue {
     pub fn first_choice(&self) -> &[String] {
         &self.first
     }
+}
+
+fn is_selected(path: &PathPattern, set: &LoggedSet) -> bool {
+    path.matches_set(&set.entry.name, set.entry.has_instances)
 }
 
 impl Catalogue for LogCatalogue {

@@ -4,8 +4,10 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Sink};
+use tachograph_logs::{LogError, Reservation};
 
 use super::cells::{CELL_BYTES, CellsOf, IndexedSeries, Kept};
+use super::opening::sample_bytes;
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
 
@@ -43,7 +45,15 @@ pub(super) struct Index {
     /// `None` when statistics would take too much room.
     sink: Option<StatisticsSink>,
     most_bytes: usize,
+    memory: Reservation,
+    /// What its series and the samples on their way take, which is needed for reading again too.
+    fixed_bytes: u64,
+    /// Whether the reader has reserved what each of its counters takes.
+    is_formatted: bool,
 }
+
+/// What a counter of an instance takes: its state, its path twice, its place in several tables.
+const SERIES_BYTES: u64 = 1500;
 
 /// The times of some samples that follow one another.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +66,8 @@ pub(super) struct Bucket {
 }
 
 impl Index {
-    /// An index whose statistics take at most so many bytes.
-    pub(super) fn new(most_bytes: usize) -> Self {
+    /// An index whose statistics take at most so many bytes, and what the reservation can get.
+    pub(super) fn new(most_bytes: usize, memory: Reservation, is_formatted: bool) -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
         Self {
             width: 1,
@@ -71,6 +81,9 @@ impl Index {
             bytes: 0,
             sink: Some(StatisticsSink::new(options)),
             most_bytes,
+            memory,
+            fixed_bytes: 0,
+            is_formatted,
         }
     }
 
@@ -101,7 +114,26 @@ impl Index {
             self.cut(table);
             self.fold();
         }
-        Ok(())
+        self.reserve(sample)
+    }
+
+    /// Reserves what it takes now. Where too little is left, its buckets become longer.
+    fn reserve(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        loop {
+            let series = self.sink.as_ref().map_or(0, StatisticsSink::len) as u64;
+            if !self.is_formatted {
+                self.fixed_bytes = self.fixed_bytes.max(series * SERIES_BYTES + sample_bytes(sample));
+            }
+            let over = match self.memory.grow_to(self.fixed_bytes + self.bytes as u64) {
+                Ok(()) => return Ok(()),
+                Err(over) => over,
+            };
+            if self.bytes == 0 {
+                return Err(LogError::over_budget(over).into());
+            }
+            self.most_bytes = self.bytes / 2;
+            self.fold();
+        }
     }
 
     /// Puts what was taken since the last cut into the last bucket: to be called when there are no more samples for now.

@@ -1,11 +1,9 @@
 //! A span of one machine's logs: from the index where a bucket lies within a column, from the file where it does not.
 
-use std::collections::HashMap;
-
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
-use tachograph_flow::{FlowError, Sink, Source, Stretch};
+use tachograph_flow::{Baselines, FlowError, Sink, Source, Stretch};
 
 use super::index::{Bucket, Index};
 use crate::reduced::Reduction;
@@ -37,6 +35,13 @@ pub(super) struct Reading<'a> {
 /// Whether one of the paths selects a series.
 fn is_charted(id: SeriesId, paths: &[PathPattern], table: &SeriesTable) -> bool {
     table.get(id).is_some_and(|info| paths.iter().any(|path| info.is_selected_by(path)))
+}
+
+/// The samples in the order in which they came.
+fn in_order(baselines: Baselines) -> Vec<Sample> {
+    let mut samples = baselines.into_latest_first();
+    samples.reverse();
+    samples
 }
 
 impl<'a> Reading<'a> {
@@ -197,34 +202,27 @@ impl<'a> Reading<'a> {
     }
 
     fn read_baselines(&mut self, numbers: &[u64]) -> Result<Vec<Sample>, FlowError> {
-        let mut baselines = Vec::new();
+        let mut baselines = Baselines::default();
         for &number in numbers {
-            let mut sample = Sample::default();
-            if self.stretch.go_to(number)? && self.stretch.next(&mut sample)? {
-                sample.is_baseline = true;
-                baselines.push(sample);
+            if self.stretch.go_to(number)? && self.stretch.next(&mut self.sample)? {
+                baselines.hold(self.stretch.signature(), &mut self.sample);
             }
         }
-        Ok(baselines)
+        Ok(in_order(baselines))
     }
 
     /// Reads all that is before the span: its lists of counters changed too often to know where they ended.
     fn find_baselines(&mut self) -> Result<Vec<Sample>, FlowError> {
-        let mut held: HashMap<u64, (u64, Sample)> = HashMap::new();
+        let mut baselines = Baselines::default();
         if self.stretch.go_to(0)? {
-            for number in 0..self.begin {
+            for _ in 0..self.begin {
                 if !self.stretch.next(&mut self.sample)? {
                     break;
                 }
-                let place = held.entry(self.stretch.signature()).or_default();
-                place.0 = number;
-                std::mem::swap(&mut place.1, &mut self.sample);
+                baselines.hold(self.stretch.signature(), &mut self.sample);
             }
         }
-        let mut held: Vec<_> = held.into_values().collect();
-        held.sort_by_key(|(number, _)| *number);
-        held.iter_mut().for_each(|(_, sample)| sample.is_baseline = true);
-        Ok(held.into_iter().map(|(_, sample)| sample).collect())
+        Ok(in_order(baselines))
     }
 
     /// Adds what was read since the last cut to its column.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::LogWriter;
+use tachograph_flow::FlowError;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::{Budget, LogWriter, ReadOptions};
 use tachograph_monitor::{Board, LogBoard, Span};
 
 use crate::made::{Life, Machine, write_blg, write_blg_with, write_csv, write_joined};
@@ -147,6 +148,43 @@ proptest! {
             check(&mut board, span, columns);
         }
     }
+}
+
+/// Where a budget has little left, buckets become longer, and the figures stay; where it has nothing, the log is refused.
+#[test]
+fn a_small_budget_costs_time_and_not_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = make(folder.path(), Kind::Processes, 5, 300);
+    let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
+    let open = |budget: &Budget| {
+        let reading = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
+        LogBoard::open_with(files.clone(), reading, &mut go_on)
+    };
+    let whole = Budget::default();
+    let mut board = open(&whole).unwrap();
+    board.set_paths(&paths, &mut go_on).unwrap();
+    let needed = whole.used();
+    let span = board.span().unwrap();
+    drop(board);
+    assert_eq!(whole.used(), 0, "all is given back");
+    let (mut served, mut refused) = (0, 0);
+    for halvings in 1..12 {
+        let budget = Budget::new(needed >> halvings);
+        let charted = open(&budget).and_then(|mut board| {
+            board.set_paths(&paths, &mut go_on)?;
+            Ok(board)
+        });
+        match charted {
+            Ok(mut board) => {
+                check(&mut board, span, 10);
+                served += 1;
+            }
+            Err(FlowError::Log(error)) if error.is_over_budget() => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(budget.used(), 0);
+    }
+    assert!(served > 0 && refused > 0, "{served} served, {refused} refused of {needed} bytes");
 }
 
 #[test]

@@ -219,7 +219,8 @@ fn sets() -> Vec<Set> {
                 for (name, busy) in ["0", "1"].iter().zip(values.busy) {
                     push(rows, InstanceKey::new(*name, 0, 0), &[(1, busy, 0)]);
                 }
-                push(rows, InstanceKey::new("_Total", 0, 0), &[(1, values.busy.iter().sum::<u64>() / 2, 0)]);
+                let total = InstanceKey::new("_Total", 0, 0).reserved();
+                push(rows, total, &[(1, values.busy.iter().sum::<u64>() / 2, 0)]);
             },
         ),
         (

@@ -218,9 +218,19 @@ fn from_log_to_log() {
         assert_eq!(ours.raw_array(our_ids[0]), theirs.raw_array(their_ids[0]));
         assert_eq!(ours.raw_value(our_ids[1]), theirs.raw_value(their_ids[1]));
     }
-    // A text has no raw values to be written.
+    // A text has formatted values, which are written as such.
     let text = log_source(machine.log(&folder.path().join("a.csv"), 1, &PATHS));
-    let (query, _) = query_of(&text, &PATHS[1..]);
-    let status = open(&folder.path().join("c.blg"), WRITE_NEW, 8, &query).err();
-    assert_eq!(status, Some(PdhStatus::LOG_TYPE_NOT_FOUND));
+    let (mut query, _) = query_of(&text, &PATHS[1..]);
+    let path = folder.path().join("c.blg");
+    let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
+    while log.update(&mut query, None) == Ok(()) {}
+    log.close().expect("it can be completed");
+    let copy = log_source(path);
+    let [(mut ours, our_ids), (mut theirs, their_ids)] =
+        [query_of(&copy, &PATHS[1..]), query_of(&text, &PATHS[1..])];
+    while theirs.collect() == Ok(()) {
+        ours.collect().expect("as many");
+        let value = |query: &Query, id| query.formatted_value(id, Format::DOUBLE).map(|value| value.value);
+        assert_eq!(value(&ours, our_ids[0]).ok(), value(&theirs, their_ids[0]).ok());
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachograph_shm::Instance;
 
-use super::keys::{Keys, Naming, identity};
+use super::keys::{Keys, identity};
 use super::member::Member;
 use super::plan::Plan;
 use super::source::{Source, Sources, Stamps, otherwise};
@@ -135,7 +135,6 @@ impl File {
         let stamps = Stamps::of(&rows.at());
         let (unique, process) = (member.unique(), member.process() as u32);
         let is_single = info.instance_type == InstanceType::Single;
-        let has_total = info.instance_type == InstanceType::MultipleAggregate;
         let is_aggregate = wants.total;
         let mut is_too_much = false;
         let mut has_history = false;
@@ -153,15 +152,15 @@ impl File {
                 return;
             }
             is_too_much = keys.len() >= most || rows.all_values().len() >= MAX_VALUES;
-            let Some((key, naming)) = keys.next(instance, |name| match is_single {
+            let Some(key) = keys.next(instance, |name| match is_single {
                 true => InstanceKey::new(place.full_name(), process, identity(unique, instance.number())),
                 false => InstanceKey::new(name, instance.id(), identity(unique, instance.number())),
             }) else {
                 return;
             };
-            // The name `_Total` is the aggregate's.
+            // No path and no identifier can mean an empty name.
             let is_row = wants.instances
-                && (naming == Naming::Own || naming == Naming::OfTotal && !has_total)
+                && !key.full_name().is_empty()
                 && (wants.every_name || rows.wants_instance(key.full_name(), key.id()));
             if !is_row && !is_aggregate {
                 return;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tachograph_shm::Instance;
 
 use super::names::clean_up;
-use super::total::TOTAL;
 use crate::InstanceKey;
 
 /// The keys of a file's instances in the order of their slots, so that nothing is made anew for one that stays.
@@ -32,18 +31,6 @@ struct Known {
     slot: usize,
     /// Nothing once it was taken over.
     key: Option<Arc<InstanceKey>>,
-    naming: Naming,
-}
-
-/// What the name of an instance is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Naming {
-    /// A name.
-    Own,
-    /// That of the aggregate.
-    OfTotal,
-    /// Nothing that a path or an identifier can mean.
-    Empty,
 }
 
 impl Keys {
@@ -63,14 +50,14 @@ impl Keys {
         &mut self,
         instance: &Instance<'_>,
         make: impl FnOnce(&str) -> InstanceKey,
-    ) -> Option<(&Arc<InstanceKey>, Naming)> {
+    ) -> Option<&Arc<InstanceKey>> {
         let is_it = |known: &Known| known.slot == instance.slot() && known.number == instance.number();
         if self.has_changed || !self.before.get(self.passed).is_some_and(is_it) {
             return self.next_of_change(instance, make);
         }
         let known = &self.before[self.passed];
         self.passed += 1;
-        known.key.as_ref().map(|key| (key, known.naming))
+        known.key.as_ref()
     }
 
     #[inline(never)]
@@ -78,7 +65,7 @@ impl Keys {
         &mut self,
         instance: &Instance<'_>,
         make: impl FnOnce(&str) -> InstanceKey,
-    ) -> Option<(&Arc<InstanceKey>, Naming)> {
+    ) -> Option<&Arc<InstanceKey>> {
         self.change();
         let (slot, number) = (instance.slot(), instance.number());
         // In the order of the slots: what is passed by is gone.
@@ -108,10 +95,9 @@ impl Keys {
                 return None;
             }
         };
-        let naming = Naming::of(&key);
         let place = self.now.len();
-        self.now.push(Known { number, slot, key: None, naming });
-        Some((self.now[place].key.insert(key), naming))
+        self.now.push(Known { number, slot, key: None });
+        Some(self.now[place].key.insert(key))
     }
 
     /// From here on the instances are not those of before.
@@ -145,16 +131,6 @@ impl Keys {
     #[inline]
     pub(super) fn len(&self) -> usize {
         if self.has_changed { self.now.len() } else { self.passed }
-    }
-}
-
-impl Naming {
-    fn of(key: &InstanceKey) -> Self {
-        match key.full_name() {
-            "" => Self::Empty,
-            TOTAL => Self::OfTotal,
-            _ => Self::Own,
-        }
     }
 }
 

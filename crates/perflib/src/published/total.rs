@@ -110,7 +110,7 @@ impl Total {
         let identity = identity(0, self.epoch + 1);
         if self.key.identity() != identity {
             let name = if instance_type == InstanceType::MultipleAggregate { TOTAL } else { "" };
-            self.key = Arc::new(InstanceKey::new(name, 0, identity));
+            self.key = Arc::new(InstanceKey::new(name, 0, identity).reserved());
         }
         rows.push_with(&self.key, |values| {
             for ((column, &position), value) in self.columns.iter().zip(&self.positions).zip(values) {

@@ -99,15 +99,19 @@ impl Added {
         self.filter.may_take(instance.full_name(), instance.id())
     }
 
-    /// The row that a name without wildcards means: the first of the name, or of a path with `#n` the one of this number.
+    /// The row that a name without wildcards means: the first of the name, or of a path with `#n` the one of this number. An
+    /// instance for which the name is reserved counts before the others.
     pub(super) fn row(&self, instances: &[Arc<InstanceKey>]) -> Option<usize> {
         let nth = |name: &str, number: u32| {
             let is_it = |instance: &Arc<InstanceKey>| {
                 eq_ignore_case(instance.full_name(), name)
                     && self.instance_id.is_none_or(|id| id == instance.id())
             };
-            let rows = instances.iter().enumerate().filter(|(_, instance)| is_it(instance));
-            rows.map(|(row, _)| row).nth(number as usize)
+            let rows = |is_reserved: bool| {
+                let rows = instances.iter().enumerate();
+                rows.filter(move |(_, instance)| instance.is_reserved() == is_reserved && is_it(instance))
+            };
+            rows(true).chain(rows(false)).map(|(row, _)| row).nth(number as usize)
         };
         let (name, number) = split_index(&self.name);
         nth(&self.name, 0).or_else(|| (self.is_path && number > 0).then(|| nth(name, number))?)

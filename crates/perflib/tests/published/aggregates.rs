@@ -1,5 +1,7 @@
 //! Sets whose instances are added up.
 
+use tachograph_perflib::Query;
+use tachograph_perflib::block::{Content, Identifier, decode};
 use tachograph_shm::{Description, InstanceKind, SetFile, Slot};
 
 use crate::made::{Consumer, publish, rows, set, shop, with_timer};
@@ -43,14 +45,12 @@ fn a_total_beside_the_instances() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
     let _slots = [instance(&file, "a", [1, 2]), instance(&file, "b", [3, 4])];
-    // The name is taken.
-    let _own = instance(&file, "_Total", [5, 6]);
     let all = [r"\Shop(*)\*"];
     let mut consumer = Consumer::new(folder.path(), &all);
-    assert_eq!(consumer.collect(), rows([("a", [1, 2]), ("b", [3, 4]), ("_Total", [9, 12])]));
+    assert_eq!(consumer.collect(), rows([("a", [1, 2]), ("b", [3, 4]), ("_Total", [4, 6])]));
     let identity = consumer.identities()[2];
     let mut alone = Consumer::new(folder.path(), &[r"\Shop(_Total)\*"]);
-    assert_eq!(alone.collect(), rows([("_Total", [9, 12])]));
+    assert_eq!(alone.collect(), rows([("_Total", [4, 6])]));
     let mut one = Consumer::new(folder.path(), &[r"\Shop(b)\*"]);
     assert_eq!(one.collect(), rows([("b", [3, 4])]));
     // One more counts from nothing, so that sums go on.
@@ -63,6 +63,41 @@ fn a_total_beside_the_instances() {
     let names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "b", "_Total"]);
     assert_ne!(consumer.identities()[2], identity);
+}
+
+#[test]
+fn an_instance_with_the_name_of_the_total_does_not_replace_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
+    let _slots =
+        [instance(&file, "_Total", [5, 6]), instance(&file, "_TOTAL", [1, 2]), instance(&file, "a", [3, 4])];
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\*"]);
+    let expected = [("_Total#1", [5, 6]), ("_TOTAL#1", [1, 2]), ("a", [3, 4]), ("_Total", [9, 12])];
+    assert_eq!(consumer.collect(), rows(expected));
+
+    // As a consumer of PerfLib that gives the plain name, in any case.
+    let guid = consumer.query.sets()[0].rows().info().guid;
+    let mut query = Query::open(&consumer.registry, None).expect("this machine");
+    let names = ["_Total", "_total"];
+    let mut identifiers = names.map(|name| Identifier {
+        set: guid,
+        status: 0,
+        counter_id: None,
+        instance_id: None,
+        index: 0,
+        name: name.into(),
+    });
+    query.add(&mut identifiers);
+    query.collect();
+    let mut bytes = Vec::new();
+    query.data(&mut bytes).expect("a block");
+    let block = decode(&bytes).expect("a block");
+    for result in block.results() {
+        let Content::MultipleCounters(_, values) = result.content() else { panic!("{result:?}") };
+        let values: Vec<_> = values.collect();
+        assert_eq!(values, [Some(9), Some(12)], "{result:?}");
+    }
+    assert_eq!(block.results().count(), names.len());
 }
 
 #[test]

@@ -18,8 +18,10 @@ fn seeds_are_read_to_their_end() {
     }
     let mut count = 0;
     for entry in std::fs::read_dir(&seeds).expect("the folder of the seeds") {
-        let bytes = std::fs::read(entry.expect("an entry").path()).expect("readable");
-        assert!(checks::published(&bytes) > 0, "it is that of a set whose writer lives");
+        let path = entry.expect("an entry").path();
+        let bytes = std::fs::read(&path).expect("readable");
+        let rows = checks::published(&bytes);
+        assert!(rows > 0, "{}: it is that of a set whose writer lives", path.display());
         // Cut anywhere it ends as well.
         for length in (0..bytes.len()).step_by(97) {
             checks::published(&bytes[..length]);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::live::offset_of;
 use tachograph_flow::{FlowError, Selection};
 use tachograph_monitor::{Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, Span};
 
@@ -55,9 +56,7 @@ impl LiveFeed {
     }
 
     fn moment(&self, number: u64) -> Instant {
-        let nanoseconds = self.interval.as_nanos().saturating_mul(number.into());
-        let after = Duration::from_nanos(nanoseconds.try_into().unwrap_or(u64::MAX));
-        self.start.checked_add(after).unwrap_or(self.start)
+        self.start.checked_add(offset_of(number, self.interval)).unwrap_or(self.start)
     }
 
     /// Takes the sample whose moment has come, if one has.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::{FlowError, Selection};
+use tachograph_logs::ReadOptions;
 use tachograph_monitor::{
     Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
 };
@@ -23,6 +24,8 @@ use crate::app::{App, Input};
 pub struct Logs {
     /// The files; all are shown as one stretch of time.
     pub files: Vec<PathBuf>,
+    /// How they are read.
+    pub reading: ReadOptions,
     /// Whether the paths of the view were asked for on the command line, so that it is an error when none selects anything.
     pub is_asked: bool,
     /// What to say of paths that select nothing.
@@ -71,6 +74,7 @@ impl LogFeed {
         let name = logs.files.first().map(|file| file.display().to_string()).unwrap_or_default();
         let worker = Worker {
             files: logs.files,
+            reading: logs.reading,
             problems: logs.problems,
             catalogue: Arc::clone(&catalogue),
             is_cancelled: Arc::clone(&is_cancelled),
@@ -219,6 +223,7 @@ impl Tell {
 /// What the thread has.
 struct Worker {
     files: Vec<PathBuf>,
+    reading: ReadOptions,
     problems: fn(&LogBoard) -> Vec<String>,
     catalogue: Arc<RwLock<Arc<LogCatalogue>>>,
     is_cancelled: Arc<AtomicBool>,
@@ -234,7 +239,9 @@ impl Worker {
         let mut growth = Some(Growth::new(&files));
         let is_cancelled = Arc::clone(&self.is_cancelled);
         let tell = &mut self.tell;
-        let opened = LogBoard::open(files, &mut |progress| tell.progress(progress, &is_cancelled));
+        let opened = LogBoard::open_with(files, self.reading.clone(), &mut |progress| {
+            tell.progress(progress, &is_cancelled)
+        });
         let mut board = match opened {
             Ok(board) => board,
             Err(error) => {

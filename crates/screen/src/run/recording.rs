@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime};
 
 use tachograph_counters::civil::{FileTime, Moment};
@@ -19,6 +20,8 @@ use crate::app::Recording;
 /// A recording that goes on.
 pub(super) struct Recorded {
     recorder: Recorder,
+    /// What the recorder reports of a log that was renamed or deleted.
+    moved: Receiver<String>,
     path: PathBuf,
     format: Format,
     paths: Vec<PathPattern>,
@@ -64,9 +67,14 @@ impl Recorded {
         options.zone = zone.clone();
         options.performance_frequency = frequency;
         let utc = FileTime::from_system_time(SystemTime::now());
-        let recorder = Recorder::create(options, Moment { utc, bias_minutes: zone.bias_minutes })?;
+        let mut recorder = Recorder::create(options, Moment { utc, bias_minutes: zone.bias_minutes })?;
+        let (sender, moved) = channel();
+        recorder.on_moved(move |log| {
+            // Nobody receives at the end.
+            let _ = sender.send(log.to_string());
+        });
         let (path, paths) = (path.to_path_buf(), paths.to_vec());
-        Ok(Self { recorder, path, format, paths, sets: Vec::new() })
+        Ok(Self { recorder, moved, path, format, paths, sets: Vec::new() })
     }
 
     /// Writes a sample; also gives what is to be said. A log keeps the counters that it began with: what was chosen later is
@@ -99,7 +107,7 @@ impl Recorded {
             let text = format!("'{late}' came after the first row, so it has no column; a .blg takes it in");
             notice = notice.or(Some(text));
         }
-        Ok(notice)
+        Ok(self.moved.try_recv().ok().or(notice))
     }
 
     /// The paths that it began with, which samples must be taken of for as long as it goes on.

@@ -4,11 +4,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, openat};
-use rustix::process::{Resource, getrlimit};
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, Provider, Rows};
 
 use crate::Roots;
+use crate::descriptors::Descriptors;
 use crate::file::KeptFile;
 use crate::scan::{lines, words};
 
@@ -27,8 +27,7 @@ const MAX_OPEN_FILES: u64 = 32_768;
 /// The provider, where a hierarchy of version 2 is mounted.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     // Other sets of this process keep files open too.
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(MAX_OPEN_FILES);
-    let budget = (limit / 4).min(MAX_OPEN_FILES) as isize;
+    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize;
     cgroups(roots, budget).map(|cgroups| Box::new(cgroups) as Box<dyn Provider>)
 }
 

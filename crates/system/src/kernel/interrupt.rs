@@ -109,7 +109,7 @@ impl Interrupts {
             file,
             header: Vec::new(),
             lines: Vec::new(),
-            total: Arc::new(InstanceKey::new("_Total", 0, 1)),
+            total: Arc::new(InstanceKey::new("_Total", 0, 1).reserved()),
             last_total: 0,
             identity: 2,
             reasons: Reasons::default(),
@@ -176,7 +176,7 @@ impl Provider for Interrupts {
 
         if has_lost || total < self.last_total {
             // What a line had counted is gone from the sum.
-            self.total = Arc::new(InstanceKey::new("_Total", 0, self.identity));
+            self.total = Arc::new(InstanceKey::new("_Total", 0, self.identity).reserved());
             self.identity += 1;
         }
         self.last_total = total;

@@ -185,7 +185,7 @@ impl NodeMemory {
                 None => Node::new(&self.roots, number, self.round),
             });
         }
-        self.total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, self.round));
+        self.total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, self.round).reserved());
         Ok(())
     }
 }

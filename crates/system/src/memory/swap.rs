@@ -57,7 +57,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let mut swaps = KeptFile::new(path);
     let is_readable = swaps.is_readable();
     is_readable.then(|| -> Box<dyn Provider> {
-        let total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, 0));
+        let total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, 0).reserved());
         Box::new(PagingFile { info: TABLE.info(), swaps, areas: Vec::new(), total, broken })
     })
 }

@@ -58,9 +58,9 @@ pub(super) static TABLE_V6: SetTable = SetTable {
         CounterType::RAWCOUNT,
         "",
         0,
-        "/proc/net/tcp6: st",
-        "Connections over IPv6 that are open now (established, or closed by the other side only). The kernel goes through \
-         its whole table of connections for it, which takes milliseconds where there is much memory or there are many \
-         connections.",
+        "inet_diag of netlink, else /proc/net/tcp6: st",
+        "Connections over IPv6 that are open now (established, or closed by the other side only). Where netlink is refused \
+         the kernel lists its whole table of connections for it, which takes milliseconds where there is much memory or \
+         there are many connections.",
     )],
 };

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, fstat, fstatfs, open, openat, seek};
 use rustix::io::{Errno, pread};
 
-use super::descriptors::{Descriptors, Kept};
 use crate::Roots;
+use crate::descriptors::{Descriptors, Kept};
 
 /// After a refusal, so many readings are refused without asking again.
 const REFUSED_FOR: u8 = 30;

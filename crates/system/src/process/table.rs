@@ -351,7 +351,8 @@ pub(crate) static PROCESS: SetTable = SetTable {
     instance_type: InstanceType::Multiple,
     help: "What each process uses: processor time, memory, threads, handles, input and output.",
     instances: "Idle, then the processes by number, then _Total. The name is the kernel's (comm), at most 15 bytes of \
-                it for programs; processes of the same name are told apart by #n.",
+                it for programs; processes of the same name are told apart by #n. One that calls itself Idle or _Total is \
+                Idle#1 or _Total#1.",
     total: PROCESS_TOTAL,
     counters: &PROCESS_COUNTERS,
 };

@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use tachograph_perflib::{Clock, InstanceFilter, Provider, Rows};
+use tachograph_perflib::{Clock, InstanceFilter, Numbering, Provider, Rows};
 
-use super::descriptors::Descriptors;
 use super::table::*;
 use super::{providers, with_descriptors};
 use crate::Roots;
+use crate::descriptors::Descriptors;
 use crate::testing::{Machine, at, collect, first, names, value};
 
 mod live;

@@ -91,7 +91,7 @@ impl ThreadSet {
             ticks,
             switches,
             sums: Sums::default(),
-            total_key: Arc::new(InstanceKey::with_parent("_Total", "_Total", 0, 0)),
+            total_key: Arc::new(InstanceKey::with_parent("_Total", "_Total", 0, 0).reserved()),
             of_stat: Reasons::new("/proc/PID/task/TID/stat"),
             of_switches: Reasons::new(match switches {
                 Some(Switches::Schedstat) => "/proc/PID/task/TID/schedstat",

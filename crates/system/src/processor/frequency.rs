@@ -25,9 +25,9 @@ pub(super) struct Performance {
 
 impl Frequency {
     /// The files of a processor.
-    pub(super) fn new(roots: &Roots, processor: u32, stays_open: bool) -> Self {
+    pub(super) fn new(roots: &Roots, processor: u32) -> Self {
         let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}"));
-        let file = |name: &str| SmallFile::new(folder.join(name), stays_open);
+        let file = |name: &str| SmallFile::new(folder.join(name));
         let read = |name: &str| file(name).number().ok().filter(|&khz| khz > 0);
         let probed = |name: &str| folder.join(name).exists().then(|| file(name));
         let highest_khz = read("cpufreq/cpuinfo_max_freq");
@@ -40,11 +40,6 @@ impl Frequency {
             highest_khz,
             nominal_khz,
         }
-    }
-
-    /// How many files there are.
-    pub(super) fn files(&self) -> usize {
-        [&self.current, &self.limit, &self.times].into_iter().flatten().count()
     }
 
     pub(super) fn has_current(&self) -> bool {

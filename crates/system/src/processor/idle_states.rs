@@ -31,7 +31,7 @@ pub(super) struct IdleSums {
 
 impl IdleStates {
     /// The states of a processor; empty where the kernel tells of none.
-    pub(super) fn new(roots: &Roots, processor: u32, stays_open: bool) -> Self {
+    pub(super) fn new(roots: &Roots, processor: u32) -> Self {
         let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}/cpuidle"));
         let mut depth = 0;
         let states = numbered(&folder, "state")
@@ -42,17 +42,12 @@ impl IdleStates {
                 depth += usize::from(class.is_some());
                 State {
                     class,
-                    time: SmallFile::new(folder.join("time"), stays_open),
-                    usage: SmallFile::new(folder.join("usage"), stays_open),
+                    time: SmallFile::new(folder.join("time")),
+                    usage: SmallFile::new(folder.join("usage")),
                 }
             })
             .collect();
         Self { states }
-    }
-
-    /// How many files there are.
-    pub(super) fn files(&self) -> usize {
-        2 * self.states.len()
     }
 
     /// Whether there is a state of a class, and whether there is any at all.

@@ -86,7 +86,7 @@ fn one(name: String, members: &[Member], place: usize) -> ProcessorInstance {
 }
 
 fn total(name: String, id: u32, members: Range<usize>, round: u32) -> ProcessorInstance {
-    ProcessorInstance { key: Arc::new(InstanceKey::new(name, id, identity(id, round))), members }
+    ProcessorInstance { key: Arc::new(InstanceKey::new(name, id, identity(id, round)).reserved()), members }
 }
 
 fn identity(id: u32, generation: u32) -> u64 {

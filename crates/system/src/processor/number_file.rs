@@ -2,52 +2,40 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use crate::scan;
+use rustix::io::{Errno, pread};
 
-/// Most files that stay open: a machine of 256 processors has thousands, and a process may have 1,024 open files by
-/// default. Beyond that number each is opened when it is read.
-pub(super) const MOST_OPEN: usize = 256;
+use crate::descriptors::{Descriptors, Kept};
+use crate::scan;
 
 /// A small file of /sys, read into the caller's buffer. It has none of its own: there are thousands on large machines.
 #[derive(Debug)]
 pub(super) struct SmallFile {
     path: PathBuf,
-    file: Option<File>,
-    stays_open: bool,
+    file: Option<Kept>,
 }
 
 impl SmallFile {
-    pub(super) fn new(path: PathBuf, stays_open: bool) -> Self {
-        Self { path, file: None, stays_open }
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, file: None }
     }
 
     /// The content, as far as the buffer reaches.
     pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => File::open(&self.path)?,
-        };
-        let mut length = 0;
-        while length < buffer.len() {
-            match file.read_at(&mut buffer[length..], length as u64) {
-                Ok(0) => break,
-                Ok(read) => {
-                    length += read;
-                    // A file of /sys comes in one piece: its line end spares asking for more.
-                    if length < buffer.len() && buffer[length - 1] == b'\n' {
-                        break;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        let length = match &self.file {
+            Some(file) => {
+                let length = fill(file.as_fd(), buffer);
+                length.inspect_err(|_| self.file = None)?
             }
-        }
-        if self.stays_open {
-            self.file = Some(file);
-        }
+            None => {
+                let file = OwnedFd::from(File::open(&self.path)?);
+                let length = fill(file.as_fd(), buffer)?;
+                self.file = Descriptors::of_this_process().keep(file).ok();
+                length
+            }
+        };
         Ok(&buffer[..length])
     }
 
@@ -64,4 +52,23 @@ impl SmallFile {
     pub(super) fn path(&self) -> &std::path::Path {
         &self.path
     }
+}
+
+fn fill(file: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match pread(file, &mut buffer[length..], length as u64) {
+            Ok(0) => break,
+            Ok(read) => {
+                length += read;
+                // A file of /sys comes in one piece: its line end spares asking for more.
+                if length < buffer.len() && buffer[length - 1] == b'\n' {
+                    break;
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(length)
 }

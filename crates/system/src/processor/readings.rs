@@ -9,7 +9,6 @@ use super::columns::ColumnSums;
 use super::frequency::Frequency;
 use super::idle_states::{CLASSES, IdleStates};
 use super::instances::{self, Order, ProcessorInstance, in_both_orders};
-use super::number_file::MOST_OPEN;
 use super::outputs::{ORIGINS, OUTPUTS, Origin, Output, SLOTS, Slot};
 use super::times::{Processor, ProcessorTimes};
 use super::topology::Topology;
@@ -236,21 +235,15 @@ impl Processors {
         self.topology.look(&self.roots, processors.iter().map(|processor| processor.number));
         let mut order: Vec<(usize, Processor)> = processors.iter().copied().enumerate().collect();
         order.sort_by_key(|(_, processor)| (self.topology.place(processor.number).0, processor.number));
-        let members = |stays_open: bool| -> Vec<Member> {
-            let member = |&(place, processor): &(usize, Processor)| Member {
-                number: processor.number,
-                place,
-                idle_states: IdleStates::new(&self.roots, processor.number, stays_open),
-                frequency: Frequency::new(&self.roots, processor.number, stays_open),
-                values: [0; SLOTS],
-                is_good: [false; ORIGINS],
-            };
-            order.iter().map(member).collect()
+        let member = |&(place, processor): &(usize, Processor)| Member {
+            number: processor.number,
+            place,
+            idle_states: IdleStates::new(&self.roots, processor.number),
+            frequency: Frequency::new(&self.roots, processor.number),
+            values: [0; SLOTS],
+            is_good: [false; ORIGINS],
         };
-        let kept_open = members(true);
-        let files: usize =
-            kept_open.iter().map(|member| member.idle_states.files() + member.frequency.files()).sum();
-        self.members = if files > MOST_OPEN { members(false) } else { kept_open };
+        self.members = order.iter().map(member).collect();
         let online = order.into_iter().map(|(_, Processor { number, generation, .. })| instances::Member {
             number,
             generation,

@@ -82,7 +82,7 @@ impl LogicalDisk {
             mounts,
             stats,
             disks: Vec::new(),
-            total: Arc::new(InstanceKey::new("_Total", 0, 0)),
+            total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
             reasons: Reasons {
                 no_device: "the file system names no block device that /proc/diskstats counts".into(),
                 broken: "/proc/diskstats: the line of the device is not as expected".into(),
@@ -113,7 +113,7 @@ impl LogicalDisk {
 
     /// Sums over other devices are not to be compared with those before.
     fn renew_total(&mut self) {
-        self.total = Arc::new(InstanceKey::new("_Total", 0, self.total.identity() + 1));
+        self.total = Arc::new(InstanceKey::new("_Total", 0, self.total.identity() + 1).reserved());
     }
 }
 

@@ -40,7 +40,7 @@ impl PhysicalDisk {
             // A file whose lines are too short now is not the kernel's last word.
             info: TABLE.info_of(|id| io::is_told(id, fields.max(super::diskstats::field::FEWEST))),
             stats,
-            total: Arc::new(InstanceKey::new("_Total", 0, 0)),
+            total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
             broken: "/proc/diskstats: the line of the device is not as expected".into(),
             no_disk: "/proc/diskstats: there is no disk".into(),
         }
@@ -63,7 +63,7 @@ impl Provider for PhysicalDisk {
                 }
             }
             if self.total.identity() != stats.generation {
-                self.total = Arc::new(InstanceKey::new("_Total", 0, stats.generation));
+                self.total = Arc::new(InstanceKey::new("_Total", 0, stats.generation).reserved());
             }
             if rows.wants_instance("_Total", 0) {
                 let reason = if all.is_empty() { &self.no_disk } else { &self.broken };

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::ReadingArguments;
+
 macro_rules! examples {
     () => {
         r"Examples:
@@ -19,10 +21,10 @@ macro_rules! examples {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
 pub(crate) struct ListArguments {
-    /// What to show: a file is a log (.blg, .csv or .tsv, told by its content); what begins with `\` is a path of this
+    /// What to show: a file is a log (.blg, .csv, .tsv or .json, known by its content); what begins with `\` is a path of this
     /// machine; else the name of a counter set, in which `*` and `?` stand for any text and any character. Without it: the
     /// counter sets of this machine.
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", value_parser = super::log_name())]
     pub(crate) what: Vec<PathBuf>,
     /// Output: text for people, or JSON.
     #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
@@ -37,11 +39,13 @@ pub(crate) struct ListArguments {
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Write the list into a file, for -cf.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::log_name())]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
 }
 
 /// Formats of `list`.

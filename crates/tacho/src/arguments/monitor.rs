@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
+use tachograph_logs::ReadOptions;
 use tachograph_monitor::{MAX_POINTS, MIN_POINTS};
 use tachograph_screen::ThemeChoice;
 
@@ -25,9 +26,9 @@ use crate::path_file;
   tacho monitor --view disks.toml
 Paths begin with a backslash; quote them.")]
 pub(crate) struct MonitorArguments {
-    /// Logs: .blg, .csv or .tsv, told by their content; several are one stretch of time. Without a log: this machine.
+    /// Logs: .blg, .csv, .tsv or .json, known by their content; several are one stretch of time. Without a log: this machine.
     /// Counter paths may stand here too.
-    #[arg(value_name = "LOG|PATH")]
+    #[arg(value_name = "LOG|PATH", value_parser = super::log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
@@ -64,6 +65,7 @@ pub(crate) struct Watched {
     /// Counters, as they were given.
     pub(crate) paths: Vec<PathPattern>,
     pub(crate) bounds: WindowBounds,
+    pub(crate) reading: ReadOptions,
 }
 
 impl MonitorArguments {
@@ -78,7 +80,12 @@ impl MonitorArguments {
 
     /// Tells logs from paths.
     pub(crate) fn watched(&self) -> Result<Watched, Failure> {
-        let mut watched = Watched { files: Vec::new(), paths: Vec::new(), bounds: self.selection.bounds()? };
+        let mut watched = Watched {
+            files: Vec::new(),
+            paths: Vec::new(),
+            bounds: WindowBounds::default(),
+            reading: self.selection.reading.options(),
+        };
         for file in &self.files {
             match file.to_str().filter(|text| text.starts_with('\\')) {
                 Some(text) => watched.take_path(text, "")?,
@@ -91,7 +98,8 @@ impl MonitorArguments {
         for file in &self.selection.counter_files {
             watched.paths.extend(path_file::read(file)?);
         }
-        if watched.files.is_empty() && watched.bounds != WindowBounds::default() {
+        let has_bounds = self.selection.begin.is_some() || self.selection.end.is_some();
+        if watched.files.is_empty() && has_bounds {
             return Err(Failure::usage("-b and -e are a stretch of logs, and no log is given"));
         }
         if !watched.files.is_empty() && (self.interval.is_some() || self.points.is_some()) {
@@ -99,6 +107,7 @@ impl MonitorArguments {
                 "-si and --points are for this machine; logs have their own intervals",
             ));
         }
+        watched.bounds = self.selection.bounds(&watched.files)?;
         Ok(watched)
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tachograph_logs::TextEncoding;
 
-use super::LiveArguments;
+use super::{DigitsArguments, LiveArguments, parse_encoding};
 
 /// Show values of this machine's counters as they come: all options of Windows' typeperf.
 ///
@@ -29,8 +30,14 @@ pub(crate) struct QueryArguments {
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<QueryFormat>,
     /// Where to write; every sample is in the file as soon as it was taken. `-` is standard output.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = super::log_name())]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) digits: DigitsArguments,
+    /// How the characters of names are encoded in CSV and TSV: utf-8, utf-8-bom (with a mark), or a code page of Windows
+    /// (1250 to 1258, 932, 936, 949, 950). Default: utf-8.
+    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    pub(crate) encoding: Option<TextEncoding>,
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,

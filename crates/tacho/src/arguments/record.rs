@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tachograph_logs::TextEncoding;
 
-use super::{LiveArguments, parse_interval};
+use super::{DigitsArguments, LiveArguments, parse_encoding, parse_interval};
 
 /// Record raw values of this machine's counters into a log.
 ///
@@ -23,7 +24,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) view: Option<PathBuf>,
     /// The log to write. It is never overwritten without -y.
-    #[arg(short, long, value_name = "LOG")]
+    #[arg(short, long, value_name = "LOG", value_parser = super::log_name())]
     pub(crate) output: PathBuf,
     /// Format of the log: bin and bincirc are BLG, raw; csv and tsv hold displayed values, of the instances that the first
     /// sample has. Default: by the extension of LOG, else bin.
@@ -53,6 +54,12 @@ pub(crate) struct RecordArguments {
     /// Overwrite LOG if it exists (-y, -ow).
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) digits: DigitsArguments,
+    /// How the characters of names are encoded in CSV and TSV: utf-8, utf-8-bom (with a mark), or a code page of Windows
+    /// (1250 to 1258, 932, 936, 949, 950). Default: utf-8.
+    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    pub(crate) encoding: Option<TextEncoding>,
     /// Wait after each sample until the disk has it: not even a power failure loses more than the sample being written.
     #[arg(long)]
     pub(crate) sync: bool,

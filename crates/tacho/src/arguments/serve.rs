@@ -27,7 +27,7 @@ const PORT: u16 = 7320;
 docs/http.md describes the interface for programs; GET /api/openapi.json does so for machines.")]
 pub(crate) struct ServeArguments {
     /// Logs that are opened at once, and folders whose logs (.blg, .csv, .tsv) can be opened in the browser.
-    #[arg(value_name = "LOG|FOLDER")]
+    #[arg(value_name = "LOG|FOLDER", value_parser = super::log_name())]
     pub(crate) logs: Vec<PathBuf>,
     /// Counters of this machine that are shown first: paths such as '\Processor(*)\% Processor Time'. Quote them.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
@@ -68,6 +68,9 @@ pub(crate) struct ServeArguments {
     /// Largest log that may be uploaded, in MB.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_upload: u64,
+    /// Memory that all open logs share, in MB; a log that needs more is refused.
+    #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
+    pub(crate) max_memory: u64,
     /// Tell every request on standard error: method, path and status.
     #[arg(short, long)]
     pub(crate) verbose: bool,

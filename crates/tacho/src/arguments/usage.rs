@@ -1,7 +1,7 @@
 //! What clap finds wrong, in one line, with options as they were written.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Parser as _};
+use clap::{Command, CommandFactory as _, Parser as _};
 
 use super::{Arguments, WindowsForm, windows_form};
 use crate::failure::Failure;
@@ -9,6 +9,9 @@ use crate::failure::Failure;
 /// Reads the arguments. Help and version are printed, and end the process.
 pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Arguments, Failure> {
     let form = windows_form(arguments)?;
+    if let Some(what) = repeated(&form) {
+        return Err(Failure::usage(message(what, &form)));
+    }
     let arguments = Arguments::try_parse_from(&form.arguments).map_err(|error| {
         if !error.use_stderr() {
             error.exit();
@@ -19,6 +22,22 @@ pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Resu
         Some(what) => Err(Failure::usage(message(what, &form))),
         None => Ok(arguments),
     }
+}
+
+/// An option with one value that the command line has twice. One of a settings file gives way to it.
+fn repeated(form: &WindowsForm) -> Option<String> {
+    let command = Arguments::command().args_override_self(false);
+    let error = command.try_get_matches_from(&form.given).err()?;
+    let argument = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let option = argument(ContextKind::InvalidArg)?;
+    let is_repeated = error.kind() == ErrorKind::ArgumentConflict
+        && argument(ContextKind::PriorArg) == Some(option)
+        // A switch says the same twice.
+        && option.contains('<');
+    is_repeated.then(|| format!("{} is given twice: give it once", written(option, form)))
 }
 
 /// What `cpi` is told to run, and is not there: without a word it would measure the system.
@@ -43,6 +62,10 @@ fn message(what: String, form: &WindowsForm) -> String {
     // A question is an advice.
     if what.ends_with('?') { what } else { format!("{what}; {advice}") }
 }
+
+/// Windows' tools whose names are not those of the commands that do their work.
+const WINDOWS_TOOLS: [(&str, &str); 3] =
+    [("typeperf", "query"), ("logman", "record"), ("perfmon", "monitor")];
 
 fn what(error: &clap::Error, form: &WindowsForm) -> String {
     let text = |kind| match error.get(kind) {
@@ -79,6 +102,11 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
         ErrorKind::UnknownArgument => format!("'{caller}' does not take '{argument}'"),
         ErrorKind::InvalidSubcommand => {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            if let Some((tool, command)) =
+                WINDOWS_TOOLS.iter().find(|(tool, _)| word.eq_ignore_ascii_case(tool))
+            {
+                return format!("'{word}' is no command: 'tacho {command}' does what Windows' {tool} does");
+            }
             match text(ContextKind::SuggestedSubcommand) {
                 Some(near) => format!("'{word}' is no command: did you mean '{near}'?"),
                 None => format!("'{word}' is no command"),
@@ -109,8 +137,8 @@ fn long(argument: &str) -> Option<&str> {
 
 /// An option as it was written.
 fn written(argument: &str, form: &WindowsForm) -> String {
-    // Operands of which there may be several.
-    let operand = argument.strip_prefix('[').and_then(|argument| argument.strip_suffix("]..."));
+    // Operands of which there may be several: `[FILE]...`, and where one is needed `<FILE>...`.
+    let operand = argument.strip_suffix("...").map(|operand| operand.trim_matches(['[', ']', '<', '>']));
     long(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
 }
 

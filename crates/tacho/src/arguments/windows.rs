@@ -136,6 +136,8 @@ impl<'a> Written<'a> {
 /// Arguments in clap's form, and how their options were written.
 pub(crate) struct WindowsForm {
     pub(crate) arguments: Vec<OsString>,
+    /// Those of the command line alone, without settings files.
+    pub(crate) given: Vec<OsString>,
     /// The definition of the command that is called, where one is.
     pub(crate) command: Option<Command>,
     /// Long names, and what was written for them.
@@ -150,7 +152,13 @@ pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<
     let mut given: VecDeque<OsString> = arguments.collect();
     let mut definition = Arguments::command();
     definition.build();
-    let mut form = WindowsForm { arguments: Vec::new(), command: None, typed: Vec::new(), settings_files: 0 };
+    let mut form = WindowsForm {
+        arguments: Vec::new(),
+        given: Vec::new(),
+        command: None,
+        typed: Vec::new(),
+        settings_files: 0,
+    };
     let is_command =
         |word: &OsString| word.to_str().is_some_and(|word| definition.find_subcommand(word).is_some());
     if let Some(place) = given.iter().skip(1).position(is_command) {
@@ -162,6 +170,7 @@ pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<
     let rewritten = form.rewrite(given, &mut settings)?;
     // What stands before the command can only be an option of none.
     form.arguments = form.rewrite(before.into(), &mut settings)?;
+    form.given = form.arguments.iter().chain(&rewritten).cloned().collect();
     form.arguments.extend(settings);
     form.arguments.extend(rewritten);
     Ok(form)

@@ -7,9 +7,11 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Instance;
 use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
-use tachograph_flow::sinks::{LogSink, TextSink};
+use tachograph_flow::sinks::{JsonSink, LogSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, Source, UnionScan, feed};
+use tachograph_logs::ReadOptions;
 use tachograph_logs::blg::BlgWriter;
 
 use super::notice_problems;
@@ -22,17 +24,27 @@ use crate::output::OutputFile;
 ///
 /// The log is written anew with both, and takes its place when it is whole: a log that a failed append left half
 /// extended would be of no use.
-pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<u64, Failure> {
+pub(crate) fn append(
+    query: &mut LogQuery,
+    output: &Path,
+    target: Target,
+    form: &dyn Fn(&[LogReport]) -> TextForm,
+) -> Result<u64, Failure> {
     let refused = |why: String| Failure::usage(format!("{}: cannot append: {why}", output.display()));
-    let old_query = LogQuery::new(vec![output.to_path_buf()]);
+    // The encoding that was given is that of the inputs.
+    let reading = ReadOptions { encoding: None, ..query.reading.clone() };
+    let old_query = LogQuery { reading, ..LogQuery::new(vec![output.to_path_buf()]) };
     let (existing, mut old) = old_query.table(|_| Ok(()))?;
     let format = old.reports[0].facts().format;
     if Target::of_log(format) != target {
         return Err(refused(format!("it is a {}; give -f the same format", format.name())));
     }
-    let mut query = query.clone();
+    // A log that was written without them is continued as it is.
+    if target == Target::Blg && existing.has_identities() {
+        query.selection = query.selection.clone().with_identities();
+    }
     query.zone = Some(old.reports[0].facts().zone.clone());
-    let (new, mut pipeline) = scanned(&query)?;
+    let (new, mut pipeline) = scanned(query)?;
     let is_text = target != Target::Blg;
     if let Some(difference) = difference(&existing, &new, is_text) {
         return Err(refused(difference));
@@ -40,13 +52,26 @@ pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<
     check_times(&existing, &new).map_err(refused)?;
     let reports: Vec<_> = old.reports.iter().chain(&pipeline.reports).cloned().collect();
     let mut file = OutputFile::create(output, true)?;
-    if let Target::Text(format) = target {
+    let samples = if let Target::Text(format) = target {
         let zone = old.reports[0].facts().zone.clone();
         let write = || {
-            pump(old, &mut TextSink::new(&mut file, format, zone.clone(), &existing)?)?;
-            pump(pipeline, &mut TextSink::new(&mut file, format, zone, &new)?.without_header())
+            // All of it is written again, in the form of what was there.
+            let form = form(&old.reports);
+            let mut sink = TextSink::new(&mut file, format, zone.clone(), &existing)?.with_form(form)?;
+            pump(old, &mut sink)?;
+            drop(sink);
+            pump(
+                pipeline,
+                &mut TextSink::new(&mut file, format, zone, &new)?.with_form(form)?.without_header(),
+            )
         };
-        write().map_err(|error| at_output(error, output))?;
+        write().map_err(|error| at_output(error, output))?
+    } else if target == Target::Json {
+        let write = || {
+            pump(old, &mut JsonSink::new(&mut file, &existing))?;
+            pump(pipeline, &mut JsonSink::new(&mut file, &new))
+        };
+        write().map_err(|error| at_output(error, output))?
     } else {
         let write = || {
             let mut sink = LogSink::new(BlgWriter::new(&mut file, blg_options(&old.reports, output))?);
@@ -55,11 +80,11 @@ pub(crate) fn append(query: &LogQuery, output: &Path, target: Target) -> Result<
             pipeline.source = Box::new(After { source: pipeline.source, last });
             pump(pipeline, &mut sink)
         };
-        write().map_err(|error| at_output(error, output))?;
-    }
+        write().map_err(|error| at_output(error, output))?
+    };
     notice_problems(&reports);
     file.finish()?;
-    Ok(new.samples())
+    Ok(samples)
 }
 
 /// Tells the numbers of the logs that are appended from those of the log that was there.

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use tachograph_flow::FlowError;
 use tachograph_flow::query::LogQuery;
+use tachograph_flow::sinks::TextForm;
+use tachograph_logs::ReadOptions;
 
-use super::list::{duration, machines, scan};
+use super::list::{duration, machines, scan, values};
 use super::relog::{Target, write_table};
 use crate::arguments::CheckArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::OutputFile;
 use crate::table::{counted, grouped, line};
 
@@ -37,12 +38,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
 }
 
 fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
-    let (report, scan) = match scan(file) {
-        Ok(scanned) => scanned,
-        // A log of which nothing can be read is reported as one line, like one that is damaged in places.
-        Err(FlowError::Log(error)) => return Err(Failure::work(error)),
-        Err(error) => return Err(error.into()),
-    };
+    let reading = arguments.reading.options();
+    let (report, scan) = scan(file, &reading)?;
+    super::guess_lines(std::slice::from_ref(&report)).for_each(say);
     let problems = report.problems();
     let mut out = io::stdout().lock();
     let mut write_line = |text: std::fmt::Arguments<'_>| out.write_all(line(text).as_bytes());
@@ -58,7 +56,7 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         }
         None => "none to be read".to_owned(),
     };
-    let mut facts = format!("{samples} {range}, {} raw values", grouped(&scan.values().to_string()));
+    let mut facts = format!("{samples} {range}, {}", values(&report, &scan));
     let machines = machines(&scan);
     if !machines.is_empty() {
         facts.push_str(&format!(
@@ -85,7 +83,7 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         ))?;
     }
     if let Some(target) = &arguments.salvage {
-        let count = salvage(file, target, arguments.yes)?;
+        let count = salvage(file, target, arguments.yes, reading)?;
         write_line(format_args!("{}: {} written", target.display(), counted(count, "sample", "samples")))?;
     } else if !is_whole && scan.samples() > 0 {
         write_line(format_args!(
@@ -96,8 +94,8 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn salvage(file: &Path, target: &Path, overwrite: bool) -> Result<u64, Failure> {
-    let query = LogQuery::new(vec![file.to_path_buf()]);
+fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) -> Result<u64, Failure> {
+    let query = LogQuery { reading, ..LogQuery::new(vec![file.to_path_buf()]) };
     let (scan, pipeline) = query.table(|_| Ok(()))?;
     if scan.samples() == 0 {
         return Err(Failure::work(format!("{}: there is no whole sample to save", file.display())));
@@ -106,7 +104,8 @@ fn salvage(file: &Path, target: &Path, overwrite: bool) -> Result<u64, Failure> 
         Target::of_path(target).unwrap_or_else(|| Target::of_log(pipeline.reports[0].facts().format));
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
-    write_table(&mut output, format, &scan, pipeline, target)?;
+    let form = TextForm { digits: pipeline.reports[0].digits(), ..TextForm::default() };
+    write_table(&mut output, format, form, &scan, pipeline, target)?;
     output.finish()?;
     Ok(samples)
 }

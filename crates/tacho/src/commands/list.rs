@@ -2,20 +2,26 @@
 
 mod json;
 mod machine;
+mod sets;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::set::{Counter, CounterSet, Instance};
-use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
+use tachograph_counters::set::Instance;
+use tachograph_counters::wildcard::fold_case;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{FlowError, ScannedGroup, UnionScan};
+use tachograph_logs::{Grouping, ReadOptions};
 use tachograph_perflib::Registry;
 use unicode_width::UnicodeWidthStr;
+
+pub(crate) use sets::machines;
+use sets::{ListedSet, sets};
 
 use super::notice_problems;
 use super::relog::at_output;
@@ -35,6 +41,7 @@ struct Request<'a> {
     is_verbose: bool,
     output: Option<&'a Path>,
     overwrite: bool,
+    reading: ReadOptions,
 }
 
 /// How it is shown.
@@ -72,6 +79,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
             is_verbose: arguments.verbose,
             output: arguments.output.as_deref(),
             overwrite: arguments.yes,
+            reading: arguments.reading.options(),
         },
         // A log is listed without asking this machine for anything.
         || {
@@ -106,6 +114,7 @@ pub(super) fn paths_of_this_machine(
         is_verbose: false,
         output: arguments.output.as_deref(),
         overwrite: arguments.yes,
+        reading: ReadOptions::default(),
     };
     show(&request, || Ok(Arc::clone(registry)))
 }
@@ -118,17 +127,26 @@ fn show(
     if request.what.is_empty() {
         listed.push(Listed::Sets(machine::every_set(&*registry()?, request.form)));
     }
+    let output = request.output.filter(|output| output.as_os_str() != "-");
+    let mut failures = Vec::new();
     for what in &request.what {
-        if request.takes_logs && is_log(what) {
-            let (report, scan) = scan(what)?;
-            notice_problems(std::slice::from_ref(&report));
-            listed.push(Listed::Log(Box::new((report, scan))));
+        let one = if request.takes_logs && is_log(what) {
+            scan(what, &request.reading).map_err(Failure::from).map(|(report, scan)| {
+                notice_problems(std::slice::from_ref(&report));
+                Listed::Log(Box::new((report, scan)))
+            })
         } else {
-            let word = what.to_string_lossy();
-            listed.push(Listed::Sets(machine::choose(&registry()?, &word, request.form)?));
+            machine::choose(&registry()?, &what.to_string_lossy(), request.form).map(Listed::Sets)
+        };
+        match one {
+            Ok(one) => listed.push(one),
+            Err(failure) => failures.push(failure),
         }
     }
-    let output = request.output.filter(|output| output.as_os_str() != "-");
+    // What is there is shown before what is not; a file has all or nothing.
+    if !failures.is_empty() && (listed.is_empty() || output.is_some()) {
+        return Err(Failure::together(failures));
+    }
     let text = match request.form {
         Form::Json { .. } => {
             let objects: Vec<_> = listed.iter().flat_map(json::objects).collect();
@@ -158,7 +176,7 @@ fn show(
         }
         None => io::stdout().lock().write_all(text.as_bytes())?,
     }
-    Ok(ExitCode::SUCCESS)
+    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::together(failures)) }
 }
 
 /// Whether a word means a log: a file that is there, or a name that can be nothing else.
@@ -201,46 +219,14 @@ fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
 }
 
 /// Reads a whole log for what it holds.
-pub(crate) fn scan(file: &Path) -> Result<(LogReport, UnionScan), FlowError> {
-    let mut pipeline = LogQuery::new(vec![file.to_path_buf()]).samples()?;
+pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, UnionScan), FlowError> {
+    let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading.clone() };
+    let mut pipeline = LogQuery { reading, ..LogQuery::new(vec![file.to_path_buf()]) }.samples()?;
     let mut scan = UnionScan::default();
     let mut progress = Progress::new();
     let reports = pipeline.reports.clone();
     tachograph_flow::run(&mut *pipeline.source, &mut scan, || progress.update(&reports))?;
     Ok((pipeline.reports.swap_remove(0), scan))
-}
-
-/// A counter set of a machine, gathered from all groups that hold a part of it.
-struct ListedSet<'a> {
-    set: &'a CounterSet,
-    counters: Vec<&'a Counter>,
-    instances: Vec<&'a str>,
-}
-
-fn sets(scan: &UnionScan) -> Vec<ListedSet<'_>> {
-    let mut sets: Vec<ListedSet<'_>> = Vec::new();
-    for ScannedGroup { set, instances, .. } in scan.groups() {
-        let place = sets.iter().position(|known| {
-            eq_ignore_case(&known.set.machine, &set.machine) && eq_ignore_case(&known.set.name, &set.name)
-        });
-        let place = place.unwrap_or_else(|| {
-            sets.push(ListedSet { set, counters: Vec::new(), instances: Vec::new() });
-            sets.len() - 1
-        });
-        let listed = &mut sets[place];
-        for counter in &set.counters {
-            if listed.counters.iter().all(|known| !eq_ignore_case(&known.name, &counter.name)) {
-                listed.counters.push(counter);
-            }
-        }
-        if set.has_instances {
-            let known: std::collections::HashSet<_> = listed.instances.iter().copied().collect();
-            let new =
-                instances.iter().map(|instance| instance.label()).filter(|label| !known.contains(label));
-            listed.instances.extend(new);
-        }
-    }
-    sets
 }
 
 /// The facts of a log in a few lines.
@@ -274,12 +260,18 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let columns: usize =
         scan.groups().iter().map(|group| group.instances.len() * group.set.counters.len()).sum();
     text += &line(format_args!(
-        "  counters  {} in {} sets, {} raw values",
+        "  counters  {} in {} sets, {}",
         grouped(&columns.to_string()),
         sets(scan).len(),
-        grouped(&scan.values().to_string())
+        values(report, scan)
     ));
     text
+}
+
+/// How many values of which kind a log has: `18,164 raw values`.
+pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
+    let kind = if report.facts().format.is_formatted() { "formatted" } else { "raw" };
+    format!("{} {kind} values", grouped(&scan.values().to_string()))
 }
 
 /// The path of every counter of every instance.
@@ -287,17 +279,6 @@ pub(crate) fn paths(scan: &UnionScan) -> impl Iterator<Item = String> {
     scan.groups().iter().flat_map(|ScannedGroup { set, instances, .. }| {
         instances.iter().flat_map(|instance| set.counters.iter().map(|counter| set.path(instance, counter)))
     })
-}
-
-pub(crate) fn machines(scan: &UnionScan) -> Vec<&str> {
-    let mut machines: Vec<&str> = Vec::new();
-    for group in scan.groups() {
-        let machine = &*group.set.machine;
-        if !machine.is_empty() && machines.iter().all(|known| !eq_ignore_case(known, machine)) {
-            machines.push(machine);
-        }
-    }
-    machines
 }
 
 /// A set with its instances and counters.
@@ -319,7 +300,11 @@ fn describe(listed: &ListedSet<'_>) -> String {
     for (counter, name) in listed.counters.iter().zip(&names) {
         let mut shown = String::from("  ");
         push_padded(&mut shown, name, width, false);
-        let (kind, unit) = (counter.counter_type, counter.unit());
+        let unit = counter.unit();
+        let kind = match counter.counter_type {
+            CounterType::DOUBLE_RAW => "formatted value".to_owned(),
+            kind => kind.to_string(),
+        };
         shown += &format!("  {kind:34}  {unit}{}", english(&counter.english_name));
         text += &line(shown.trim_end());
     }

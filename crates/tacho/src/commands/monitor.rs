@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
     } else {
         let is_asked = !watched.paths.is_empty();
         add(&mut view, watched.paths);
-        logs(watched.files, watched.bounds, is_asked, view, theme)
+        let files = LogQuery { reading: watched.reading, ..LogQuery::new(watched.files) };
+        logs(files, watched.bounds, is_asked, view, theme)
     }
 }
 
@@ -98,19 +99,20 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
 }
 
 fn logs(
-    files: Vec<PathBuf>,
+    query: LogQuery,
     bounds: WindowBounds,
     is_asked: bool,
     mut view: View,
     theme: Theme,
 ) -> Result<ExitCode, Failure> {
-    refuse_sets(&files)?;
+    refuse_sets(&query.paths)?;
     // What cannot be opened is told before the screen opens.
-    drop(LogQuery::new(files.clone()).samples()?);
+    drop(query.samples()?);
     view.begin = bounds.begin.or(view.begin);
     view.end = bounds.end.or(view.end);
     let logs = Logs {
-        files,
+        files: query.paths,
+        reading: query.reading,
         is_asked,
         complaints: log_complaints,
         problems: |board| problem_lines(board.reports()),

@@ -12,6 +12,7 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 use super::monitor;
 use crate::failure::{Failure, say};
 use crate::live;
+use crate::signals;
 use crate::table::{value, write_table};
 
 /// How many samples are taken.
@@ -29,11 +30,12 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         interval: Duration::from_secs(1),
         samples: Some(SAMPLES),
         has_baseline: true,
+        pairs_by_identity: true,
         stop: stop.clone(),
         ..LiveOptions::default()
     };
     let mut live = live::open(&registry, &paths, options)?;
-    live::stop_on_signals(&stop)?;
+    signals::stop_on_signals(&stop)?;
     // Somebody who waits at the terminal, but has no keyboard there.
     if io::stdout().is_terminal() && io::stderr().is_terminal() {
         say(format_args!(

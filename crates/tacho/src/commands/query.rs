@@ -12,7 +12,7 @@ use tachograph_flow::live::{LiveOptions, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{FlowError, Sink, Source, UnionScan};
-use tachograph_logs::Format;
+use tachograph_logs::{Digits, Format};
 use tachograph_machine::Machine;
 use tachograph_perflib::{FREQUENCY, Registry};
 
@@ -22,6 +22,7 @@ use super::row_output::{RowOutput, refuse_existing};
 use crate::arguments::{QueryArguments, QueryFormat};
 use crate::failure::{Failure, say};
 use crate::live::{self, Live};
+use crate::signals;
 use crate::table::counted;
 use table::TableSink;
 
@@ -76,12 +77,14 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
             "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
         ));
     }
+    arguments.digits.check(arguments.encoding, "--encoding", matches!(shown, Shown::Text(_)))?;
     let stop = Stop::default();
     let options = LiveOptions {
         interval: arguments.live.interval(),
         samples: arguments.live.samples,
         has_baseline: true,
         is_for_blg: shown == Shown::Blg,
+        pairs_by_identity: shown != Shown::Blg,
         stop: stop.clone(),
         ..LiveOptions::default()
     };
@@ -92,7 +95,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
     }
-    live::stop_on_signals(&stop)?;
+    signals::stop_on_signals(&stop)?;
     // The sample that opens the first interval; it also says which instances there are.
     let mut first = Sample::default();
     if !live.source.next(&mut first)? {
@@ -125,7 +128,9 @@ fn sink(
         options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
         options.zone = live.zone.clone();
         options.performance_frequency = FREQUENCY;
-        return Ok((Box::new(Recorder::create(options, first.at)?), LateInstances::default()));
+        let mut recorder = Recorder::create(options, first.at)?;
+        recorder.on_moved(|moved| say(moved));
+        return Ok((Box::new(recorder), LateInstances::default()));
     }
     let scan = columns(first, shown)?;
     let out = match output {
@@ -134,7 +139,9 @@ fn sink(
     };
     Ok(match shown {
         Shown::Text(format) => {
-            let (sink, late) = TextSink::new(out, format, live.zone.clone(), &scan)?.live();
+            let form = arguments.digits.form(arguments.encoding, Digits::Seventeen);
+            let sink = TextSink::new(out, format, live.zone.clone(), &scan)?.with_form(form)?;
+            let (sink, late) = sink.live();
             (Box::new(sink), late)
         }
         Shown::Json => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),

@@ -1,12 +1,15 @@
 //! `tacho record`: raw values of this machine's counters into a log.
 
+mod hangup;
 mod plan;
 mod summary;
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
@@ -18,9 +21,11 @@ use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, no_place, say};
 use crate::live::{self, Live};
+use crate::signals;
 use crate::table::counted;
+use hangup::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
@@ -39,18 +44,26 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         samples: arguments.live.samples,
         duration: arguments.duration,
         is_for_blg: log.format == Format::Blg,
+        pairs_by_identity: log.format.is_formatted(),
         stop: stop.clone(),
         ..LiveOptions::default()
     };
     let mut live = live::open(&registry, &paths, options)?;
-    live::stop_on_signals(&stop)?;
+    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    let shared = SharedRecorder::default();
+    shared.handle_hangups(&stop)?;
     let max = log.max_bytes;
     log.zone = live.zone.clone();
     let utc = FileTime::from_system_time(SystemTime::now());
     let now = Moment { utc, bias_minutes: log.zone.bias_minutes };
     let mut recorder = Recorder::create(log, now).map_err(refused)?;
-    let outcome = record(&mut live, &mut recorder);
+    recorder.on_moved(|moved| say(moved));
+    shared.lock().recorder = Some(recorder);
+    let outcome = record(&mut live, &shared);
     live::say_news(&live.report);
+    let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
+        return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::from);
+    };
     let is_begun = recorder.summary().samples > 0;
     if is_begun || outcome.is_ok() {
         let end = match max.filter(|_| recorder.is_full()) {
@@ -69,10 +82,12 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
 }
 
 /// From the first sample to the last.
-fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
+fn record(live: &mut Live, shared: &SharedRecorder) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     let mut is_late_said = false;
     while live.source.next(&mut sample)? {
+        // With an error, the handler of SIGHUP ended the recording: it is returned below.
+        let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
         recorder.take(&sample)?;
         live::say_news(&live.report);
         if recorder.summary().samples == 1 {
@@ -91,7 +106,12 @@ fn record(live: &mut Live, recorder: &mut Recorder) -> Result<(), FlowError> {
             break;
         }
     }
-    recorder.finish()
+    let Recording { recorder, error } = &mut *shared.lock();
+    match (error.take(), recorder) {
+        (Some(error), _) => Err(error),
+        (None, Some(recorder)) => recorder.finish(),
+        (None, None) => Ok(()),
+    }
 }
 
 /// Says what was taken away from the log that is appended to.
@@ -136,7 +156,7 @@ fn refused(error: FlowError) -> Failure {
             Failure::usage(named(": another recorder is writing it; give another name, or end that one"))
         }
         ErrorKind::IsADirectory => Failure::usage(named(": this is a folder")),
-        ErrorKind::NotFound => Failure::work(named(": its folder does not exist; make it first")),
+        ErrorKind::NotFound => no_place(Path::new(file)),
         _ => error.into(),
     }
 }

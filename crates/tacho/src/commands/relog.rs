@@ -1,15 +1,15 @@
 //! `tacho relog`: convert, select, cut, thin out, merge.
 
 use std::io::{self, BufWriter, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::{LogQuery, Pipeline};
-use tachograph_flow::sinks::{JsonSink, LogSink, TextSink};
+use tachograph_flow::sinks::{JsonSink, LogSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
-use tachograph_logs::{Format, LogError};
+use tachograph_logs::{Format, Grouping, LogError};
 
 use super::{list, no_sample, notice_problems, notice_unmatched};
 use crate::arguments::{RelogArguments, RelogFormat, check_append};
@@ -42,19 +42,32 @@ impl Target {
     pub(crate) fn of_log(format: Format) -> Self {
         match format {
             Format::Blg => Self::Blg,
-            text => Self::Text(text),
+            Format::Json => Self::Json,
+            text @ (Format::Csv | Format::Tsv) => Self::Text(text),
         }
     }
 
-    fn of_arguments(arguments: &RelogArguments, output: &Path) -> Self {
-        match arguments.format {
-            Some(RelogFormat::Bin) => Self::Blg,
-            Some(RelogFormat::Csv) => Self::Text(Format::Csv),
-            Some(RelogFormat::Tsv) => Self::Text(Format::Tsv),
-            Some(RelogFormat::Json) => Self::Json,
-            None if is_standard_output(output) => Self::Text(Format::Csv),
-            None => Self::of_path(output).unwrap_or(Self::Blg),
-        }
+    fn of_arguments(arguments: &RelogArguments, output: &Path) -> Result<Self, Failure> {
+        Ok(match (arguments.format, Self::of_path(output)) {
+            (Some(RelogFormat::Bin), _) => Self::Blg,
+            (Some(RelogFormat::Csv), _) => Self::Text(Format::Csv),
+            (Some(RelogFormat::Tsv), _) => Self::Text(Format::Tsv),
+            (Some(RelogFormat::Json), _) => Self::Json,
+            (None, Some(by_name)) => by_name,
+            (None, None) if is_standard_output(output) => Self::Text(Format::Csv),
+            // The log itself says its format.
+            (None, None) if arguments.append && output.is_file() => {
+                Self::of_log(tachograph_logs::open(output)?.facts().format)
+            }
+            // A name without an extension is a BLG, as on Windows.
+            (None, None) if output.extension().is_none() => Self::Blg,
+            (None, None) => {
+                return Err(Failure::usage(format!(
+                    "{}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json",
+                    output.display()
+                )));
+            }
+        })
     }
 }
 
@@ -64,12 +77,25 @@ fn is_standard_output(path: &Path) -> bool {
 
 pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     check_append(arguments.append, arguments.yes)?;
-    let query = arguments.selection.query(&arguments.files, arguments.every)?;
+    let mut query = arguments.selection.query(&arguments.files, arguments.every)?;
+    query.all_times = arguments.all_times;
     if arguments.query {
-        return list_counters(&query.paths, arguments);
+        return list_counters(&query, arguments);
     }
-    let Some(output) = &arguments.output else { return summarise(&query.paths) };
-    let target = Target::of_arguments(arguments, output);
+    let output = match (&arguments.output, arguments.format) {
+        (Some(output), _) => output.as_path(),
+        // A format is one of an output.
+        (None, Some(_)) => Path::new("-"),
+        (None, None) => return summarise(&query),
+    };
+    let target = Target::of_arguments(arguments, output)?;
+    let is_text = matches!(target, Target::Text(_));
+    arguments.digits.check(arguments.output_encoding, "--output-encoding", is_text)?;
+    if query.paths.len() == 1 && target != Target::Blg {
+        // Its columns have to fit together with no other log's.
+        query.reading.grouping = Grouping::Neighbours;
+    }
+    let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
     if is_standard_output(output) {
         if target == Target::Blg {
             return Err(Failure::usage(
@@ -80,18 +106,29 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         let (scan, pipeline) = scanned(&query)?;
         let reports = pipeline.reports.clone();
         let named = |error| at_output(error, Path::new("standard output"));
-        write_text(&mut out, target, &scan, pipeline).map_err(named)?;
+        write_text(&mut out, target, form(&reports), &scan, pipeline).map_err(named)?;
         notice_problems(&reports);
         return Ok(ExitCode::SUCCESS);
     }
     let count = if arguments.append && output.exists() {
-        super::append::append(&query, output, target)?
+        super::append::append(&mut query, output, target, &form)?
     } else {
+        if target == Target::Blg {
+            query.selection = query.selection.with_identities();
+        }
         let mut file = OutputFile::create(output, arguments.yes)?;
-        let count = write_all(&query, &mut file, target, output)?;
+        let count = write_all(&query, &mut file, target, &form, output)?;
         file.finish()?;
         count
     };
+    let kept = query.selection.kept_identities();
+    if !kept.is_empty() {
+        say(format_args!(
+            "{}: also has {}, without which values of different processes of one name would be paired",
+            output.display(),
+            kept.join(", ")
+        ));
+    }
     say(format_args!("{}: {} written", output.display(), counted(count, "sample", "samples")));
     Ok(ExitCode::SUCCESS)
 }
@@ -113,7 +150,13 @@ pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure
 }
 
 /// Writes what the query asks for; gives the number of samples.
-fn write_all(query: &LogQuery, file: &mut OutputFile, target: Target, output: &Path) -> Result<u64, Failure> {
+fn write_all(
+    query: &LogQuery,
+    file: &mut OutputFile,
+    target: Target,
+    form: &dyn Fn(&[LogReport]) -> TextForm,
+    output: &Path,
+) -> Result<u64, Failure> {
     if target == Target::Blg
         && query.paths.len() == 1
         && let Some(count) = copy_log(query, file, output)?
@@ -121,9 +164,8 @@ fn write_all(query: &LogQuery, file: &mut OutputFile, target: Target, output: &P
         return Ok(count);
     }
     let (scan, pipeline) = scanned(query)?;
-    let samples = scan.samples();
     let reports = pipeline.reports.clone();
-    write_table(file, target, &scan, pipeline, output)?;
+    let samples = write_table(file, target, form(&reports), &scan, pipeline, output)?;
     notice_problems(&reports);
     Ok(samples)
 }
@@ -133,28 +175,27 @@ fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Op
     let pipeline = query.copy()?;
     let options = blg_options(&pipeline.reports, output);
     let writer = BlgWriter::new(&mut *file, options).map_err(|error| error.at_path(output))?;
-    let mut sink = Counted { sink: LogSink::new(writer), samples: 0 };
     let reports = pipeline.reports.clone();
-    match pump(pipeline, &mut sink) {
-        Ok(()) => {}
+    let samples = match pump(pipeline, &mut LogSink::new(writer)) {
+        Ok(samples) => samples,
         Err(FlowError::NewGroups) => {
             file.restart().map_err(|error| at_output(FlowError::Output(error), output))?;
             return Ok(None);
         }
         Err(error) => return Err(at_output(error, output)),
-    }
+    };
     notice_problems(&reports);
     notice_unmatched(query)?;
-    if sink.samples == 0 {
+    if samples == 0 {
         return Err(no_sample(query));
     }
-    Ok(Some(sink.samples))
+    Ok(Some(samples))
 }
 
 /// A sink that counts what passes, baselines left out.
-struct Counted<S> {
-    sink: S,
-    samples: u64,
+pub(crate) struct Counted<S> {
+    pub(crate) sink: S,
+    pub(crate) samples: u64,
 }
 
 impl<S: Sink> Sink for Counted<S> {
@@ -168,16 +209,17 @@ impl<S: Sink> Sink for Counted<S> {
     }
 }
 
-/// Writes a scanned table of samples to a file.
+/// Writes a scanned table of samples to a file; returns how many.
 pub(crate) fn write_table<W: Write + Seek>(
     file: &mut W,
     target: Target,
+    form: TextForm,
     scan: &UnionScan,
     pipeline: Pipeline,
     output: &Path,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     if target != Target::Blg {
-        return write_text(file, target, scan, pipeline).map_err(|error| at_output(error, output));
+        return write_text(file, target, form, scan, pipeline).map_err(|error| at_output(error, output));
     }
     let options = blg_options(&pipeline.reports, output);
     let writer = BlgWriter::new(file, options).map_err(|error| error.at_path(output))?;
@@ -188,31 +230,33 @@ pub(crate) fn write_table<W: Write + Seek>(
 fn write_text(
     out: &mut impl Write,
     target: Target,
+    form: TextForm,
     scan: &UnionScan,
     pipeline: Pipeline,
-) -> Result<(), FlowError> {
+) -> Result<u64, FlowError> {
     let zone = pipeline.reports[0].facts().zone.clone();
     match target {
-        Target::Text(format) => pump(pipeline, &mut TextSink::new(out, format, zone, scan)?)?,
-        _ => pump(pipeline, &mut JsonSink::new(out, scan))?,
+        Target::Text(format) => pump(pipeline, &mut TextSink::new(out, format, zone, scan)?.with_form(form)?),
+        _ => pump(pipeline, &mut JsonSink::new(out, scan)),
     }
-    Ok(())
 }
 
-pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<(), FlowError> {
+/// Runs a pipeline to its end; returns how many samples passed, baselines left out.
+pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<u64, FlowError> {
     let mut progress = Progress::new();
     let reports = pipeline.reports.clone();
-    tachograph_flow::run(&mut *pipeline.source, sink, || progress.update(&reports))?;
+    let mut sink = Counted { sink, samples: 0 };
+    tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))?;
     drop(progress);
     let left_out = pipeline.left_out();
     if left_out > 0 {
         say(format_args!(
             "{} of the other machines left out: rows go by the first log's clock, and take samples of at most half an \
-             interval before; relog the machines apart to keep all",
+             interval before; --all-times keeps all",
             counted(left_out, "sample", "samples")
         ));
     }
-    Ok(())
+    Ok(sink.samples)
 }
 
 /// Names the output file in errors of writing it; errors of reading name their own file.
@@ -236,9 +280,9 @@ pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOpti
 }
 
 /// What relog shows without an output.
-fn summarise(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
-    for path in paths {
-        let (report, scan) = list::scan(path)?;
+fn summarise(query: &LogQuery) -> Result<ExitCode, Failure> {
+    for path in &query.paths {
+        let (report, scan) = list::scan(path, &query.reading)?;
         notice_problems(std::slice::from_ref(&report));
         io::stdout().lock().write_all(list::summary(&report, &scan).as_bytes())?;
     }
@@ -246,14 +290,14 @@ fn summarise(paths: &[PathBuf]) -> Result<ExitCode, Failure> {
 }
 
 /// `-q`: what the inputs hold and their counter paths; with `-o` only the paths, as `-cf` takes them.
-fn list_counters(paths: &[PathBuf], arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     let mut text = String::new();
     let mut file = match arguments.output.as_deref().filter(|output| !is_standard_output(output)) {
         Some(output) => Some((OutputFile::create(output, arguments.yes)?, output)),
         None => None,
     };
-    for path in paths {
-        let (report, scan) = list::scan(path)?;
+    for path in &query.paths {
+        let (report, scan) = list::scan(path, &query.reading)?;
         notice_problems(std::slice::from_ref(&report));
         if arguments.output.is_none() {
             text.push_str(&list::summary(&report, &scan));

@@ -5,7 +5,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, no_place};
+use crate::output::exists;
 
 /// Takes rows, and hands each on as a whole when it is flushed: whatever ends the command, a file has whole rows.
 pub(crate) struct RowOutput {
@@ -59,10 +60,6 @@ pub(crate) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failur
     }
 }
 
-fn exists(path: &Path) -> Failure {
-    Failure::usage(format!("{} exists: give -y to overwrite it, or another name", path.display()))
-}
-
 /// Opens a file in its place, or makes it.
 fn open_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
     refuse_existing(path, overwrite)?;
@@ -74,9 +71,7 @@ fn open_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
     }
     options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(path),
-        io::ErrorKind::NotFound => {
-            Failure::work(format!("{}: its folder does not exist; make it first", path.display()))
-        }
+        io::ErrorKind::NotFound => no_place(path),
         _ => Failure::work(format!("{}: {error}", path.display())),
     })
 }

@@ -1,13 +1,12 @@
 //! `tacho serve`: the web monitor.
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tachograph_logs::Budget;
 use tachograph_machine::Machine;
 use tachograph_monitor::{Chosen, View};
 use tachograph_perflib::Registry;
@@ -17,14 +16,13 @@ use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Tok
 
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, say};
-use crate::live;
+use crate::{allocator, live, signals};
 
 /// How many intervals of this machine are kept.
 const POINTS: usize = 1000;
-/// Longest file of a token.
-const MAX_TOKEN_BYTES: u64 = 4096;
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    allocator::prefer_small();
     let machine = Machine::of_this_machine().map_err(Failure::work)?;
     let registry = machine.registry();
     let view = view(arguments, &registry)?;
@@ -49,19 +47,20 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let server = Server::bind(ServeOptions {
         address: arguments.address(),
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
-        token: arguments.token_file.as_deref().map(token).transpose()?,
+        token: arguments.token_file.as_deref().map(Token::read).transpose()?,
         hosts: arguments.hosts.clone(),
         live,
         view,
         metrics: MetricsOptions { selection: metrics },
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
+        memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
+        release: Some(Arc::new(allocator::release)),
         log: arguments.verbose.then(|| Arc::new(|line: &str| say(line)) as LineLog),
         notices: Some(Arc::new(|line: &str| say(line))),
     })?;
     let stopper = server.stopper();
-    ctrlc::set_handler(move || stopper.stop())
-        .map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))?;
+    signals::handle(&signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP]), move |_| stopper.stop())?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.url()).and_then(|()| out.flush())?;
     drop(out);
@@ -75,23 +74,6 @@ fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<View>,
     let mut view = View::open(file).map_err(Failure::usage)?;
     view.counters.extend(arguments.paths(registry)?.into_iter().map(Chosen::new));
     Ok(Some(view))
-}
-
-/// The token of a file.
-fn token(file: &Path) -> Result<Token, Failure> {
-    let failed = |what: &dyn std::fmt::Display| Failure::work(format!("{}: {what}", file.display()));
-    let metadata = fs::metadata(file).map_err(|error| failed(&error))?;
-    if metadata.is_dir() {
-        return Err(failed(&"this is a folder, not a file with a token"));
-    }
-    if metadata.mode() & 0o006 != 0 {
-        return Err(failed(&"everybody on this machine can read or change it; 'chmod o-rw' it first"));
-    }
-    if metadata.len() > MAX_TOKEN_BYTES {
-        return Err(failed(&format_args!("a token has at most {MAX_TOKEN_BYTES} bytes")));
-    }
-    let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
-    Token::new(text.lines().next().unwrap_or_default().trim()).map_err(|why| failed(&why))
 }
 
 impl From<ServeError> for Failure {

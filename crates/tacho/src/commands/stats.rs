@@ -5,29 +5,39 @@ use std::process::ExitCode;
 
 use tachograph_counters::{AverageKind, Intervals};
 use tachograph_flow::sinks::{
-    StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
+    CounterErrors, ErrorCause, StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv,
+    write_statistics_json,
 };
 
-use super::{no_sample, notice_problems, notice_unmatched};
+use super::relog::Counted;
+use super::{no_sample, no_value, notice_problems, notice_unmatched};
 use crate::arguments::{Across, StatsArguments, StatsFormat};
 use crate::failure::{Failure, say};
 use crate::progress::Progress;
 use crate::table::{counted, grouped, value, write_table};
+use tachograph_logs::{Grouping, LogError};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
-    let query = arguments.selection.query(&arguments.files, None)?;
-    let mut sink = StatisticsSink::new(StatisticsOptions {
+    let mut query = arguments.selection.query(&arguments.files, None)?;
+    // Statistics know counters by their paths.
+    query.reading.grouping = Grouping::Neighbours;
+    let sink = StatisticsSink::new(StatisticsOptions {
         intervals: if arguments.only_active { Intervals::Active } else { Intervals::All },
         across_machines: arguments.across == Some(Across::Machines),
+        with_causes: arguments.verbose,
         ..StatisticsOptions::default()
     });
+    let mut sink = Counted { sink, samples: 0 };
     let mut pipeline = query.samples()?;
-    let mut progress = Progress::new();
     let reports = pipeline.reports.clone();
+    if reports.iter().any(|report| report.facts().format.is_formatted()) {
+        sink.sink.count_memory(query.reading.budget.reserve(0).map_err(LogError::over_budget)?);
+    }
+    let mut progress = Progress::new();
     tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))?;
     drop(progress);
     notice_problems(&reports);
-    let rows = sink.rows();
+    let rows = sink.sink.rows();
     notice_unmatched(&query)?;
     let renumbered = pipeline.renumbered();
     if renumbered > 0 {
@@ -37,7 +47,14 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         ));
     }
     if rows.is_empty() {
-        return Err(no_sample(&query));
+        return Err(if sink.samples > 0 { no_value(&query) } else { no_sample(&query) });
+    }
+    let errors = sink.sink.errors();
+    if arguments.format != StatsFormat::Table {
+        for error in &errors {
+            let [path, status, count, first, last] = error_cells(error);
+            say(format_args!("{path}: {status}, {count} times from {first} to {last}"));
+        }
     }
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.format {
@@ -51,6 +68,10 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
             if arguments.only_active {
                 out.write_all(b"\nOver intervals with activity only; averages are the same either way.\n")?;
             }
+            if !errors.is_empty() {
+                out.write_all(b"\n")?;
+                write_table(&mut out, ERROR_HEADER, 2, &errors, error_cells)?;
+            }
         }
     }
     out.flush()?;
@@ -62,6 +83,23 @@ counter's type.\n  The .blg of the same time gives the right one.\n";
 
 const HEADER: [&str; 11] =
     ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
+
+const ERROR_HEADER: [&str; 5] = ["errors of", "status", "number", "first", "last"];
+
+fn error_cells(error: &CounterErrors) -> [String; 5] {
+    let ErrorCause { status, count, first, last } = &error.cause;
+    [
+        error.path.clone(),
+        match status.map(|status| (status, status.meaning())) {
+            Some((status, Some(meaning))) => format!("{status} ({meaning})"),
+            Some((status, None)) => status.to_string(),
+            None => "others".to_owned(),
+        },
+        grouped(&count.to_string()),
+        first.rfc3339(),
+        last.rfc3339(),
+    ]
+}
 
 fn cells(row: &StatisticsRow) -> [String; 11] {
     let summary = &row.summary;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -54,6 +54,24 @@ fn the_status_is_passed_on() {
     let ran = folder.run(["cpi", "--", "./plain.txt"]);
     let message = "tacho: './plain.txt' cannot be executed: Permission denied (os error 13)";
     assert_eq!(ran.stderr.lines().last(), Some(message));
+}
+
+/// `tacho` raises its own limit; what it runs has the one that it was started with.
+#[test]
+fn the_command_has_the_limit_of_open_files_that_tacho_was_started_with() {
+    let limits = |script: &str| -> String {
+        let script = format!("ulimit -Sn 200; {script}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tacho")]).stderr(Stdio::null());
+        let output = shell.output().expect("the shell starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let of_shell = limits("ulimit -Sn; ulimit -Hn");
+    assert!(of_shell.starts_with("200\n"), "{of_shell}");
+    assert_eq!(limits(r#"exec "$0" cpi -c 'ulimit -Sn; ulimit -Hn'"#), of_shell);
+    let of_tacho = limits(r#"exec "$0" query -sc 1 -f json '\Process(tacho)\Handle Count'"#);
+    assert!(of_tacho.contains("Handle Count"), "{of_tacho}");
 }
 
 #[test]

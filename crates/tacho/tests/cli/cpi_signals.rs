@@ -12,14 +12,11 @@ fn send(signal: &str, child: &Child) {
     assert!(status.success());
 }
 
-/// Starts it with pipes, and waits for the first line of its standard output. No signal is ignored, also where these tests
-/// run under `nohup`, whose children keep what it ignores.
+/// Starts it with pipes, and waits for the first line of its standard output.
 #[track_caller]
 fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
-    let mut child = Command::new("env")
-        .args(["--default-signal=HUP,INT,QUIT,TERM", env!("CARGO_BIN_EXE_tacho")])
-        .args(arguments)
-        .current_dir(folder.path(""))
+    let mut child = folder
+        .signalled_command(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

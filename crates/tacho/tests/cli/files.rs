@@ -4,7 +4,7 @@ use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::Counter;
 
-use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
+use crate::made::{Made, START, TICKS, counter, mixed, one, raw, rows};
 use crate::run::{Folder, row};
 
 const CALLS: &str = r"\System\System Calls/sec";
@@ -29,13 +29,13 @@ fn the_pair_across_two_files_counts() {
 }
 
 #[test]
-fn a_negative_difference_across_files_is_no_pair_and_no_error() {
+fn a_negative_difference_across_files_is_the_error_that_it_is_within_one() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(3, &[5, 45]).write(&folder.path("2.blg"));
     let rows = folder.stats(&["1.blg", "2.blg"]);
     let figures = ["values", "errors", "minimum", "maximum"].map(|key| rows[0][key].to_string());
-    assert_eq!(figures, ["3", "0", "10", "40"]);
+    assert_eq!(figures, ["3", "1", "10", "40"]);
 }
 
 #[test]
@@ -89,6 +89,41 @@ fn equal_times_are_an_error_that_names_both_files() {
     folder
         .run(["stats", "1.blg", "1.blg"])
         .refused(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
+}
+
+#[test]
+fn two_collectors_of_one_machine_lie_side_by_side() {
+    let folder = Folder::new();
+    calls(0, &[0, 10, 30]).write(&folder.path("calls.blg"));
+    let mut processes =
+        Made::new("WEB1").column("Process", counter("Page Faults/sec", CounterType::COUNTER_COUNTER));
+    for second in 0..4 {
+        processes.at(second, vec![rows(&[("a", [raw(second * 5, second * TICKS)])])]);
+    }
+    processes.write(&folder.path("processes.blg"));
+    let of = |log: &str| folder.stats(&[log]);
+    let apart = [of("processes.blg"), of("calls.blg")].concat();
+    for order in [["calls.blg", "processes.blg"], ["processes.blg", "calls.blg"]] {
+        assert_eq!(folder.stats(&order), apart);
+        let ran = folder.relog([&order[..], &["-y", "-o", "both.blg"]].concat());
+        assert_eq!(ran.stderr, "tacho: both.blg: 4 samples written\n");
+        assert_eq!(folder.stats(&["both.blg"]), apart);
+        let window = ["-b", "2024-03-05T10:00:01", "-e", "2024-03-05T10:00:03"];
+        let rows = folder.stats(&[&order[..], &window[..]].concat());
+        assert!(rows.iter().all(|row| row["values"] == 2), "{rows:#?}");
+    }
+    let text = folder.relog(["calls.blg", "processes.blg", "-o", "-"]).stdout;
+    let cells: Vec<_> = text.lines().skip(1).map(|line| line.split_once(',').expect("cells").1).collect();
+    assert_eq!(cells, [r#"" "," ""#, r#""10","5""#, r#""20","5""#, r#"" ","5""#]);
+
+    // A counter that both hold is refused, also where one of them names an instance of a wildcard.
+    let mut one_process =
+        Made::new("web1").value_of("process", "a", counter("page faults/sec", CounterType::COUNTER_COUNTER));
+    one_process.at(2, vec![one(raw(1, 0))]).write(&folder.path("one.blg"));
+    let ran = folder.run(["stats", "processes.blg", "one.blg"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("both hold a sample of the same machine"), "{}", ran.stderr);
+    assert_eq!(folder.run(["stats", "calls.blg", "one.blg"]).status, 0);
 }
 
 #[test]

@@ -189,3 +189,18 @@ fn json_of_a_counter_set() {
         (&"Available Bytes".into(), &"PERF_COUNTER_LARGE_RAWCOUNT".into(), &"bytes".into())
     );
 }
+
+#[test]
+fn what_there_is_is_shown_before_what_there_is_not() {
+    let folder = Folder::new();
+    let alone = folder.prints(["list", "Memory", "-q"]);
+    let ran = folder.run(["list", "nosuch", "Memory", "none.blg", "-q"]);
+    assert_eq!((ran.status, &ran.stdout), (2, &alone), "{}", ran.stderr);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.stderr);
+    assert!(lines[0].starts_with("tacho: 'nosuch' is no counter set of this machine"), "{}", ran.stderr);
+    assert!(lines[1].starts_with("tacho: none.blg: "), "{}", ran.stderr);
+    // A file has all or nothing.
+    assert_eq!(folder.run(["list", "nosuch", "Memory", "-q", "-o", "out.txt"]).status, 2);
+    assert!(folder.names().is_empty());
+}

@@ -66,7 +66,7 @@ fn side_by_side_the_first_gives_the_clock() {
     assert_eq!(
         ran.stderr,
         "tacho: 1 sample of the other machines left out: rows go by the first log's clock, and take samples of at most \
-         half an interval before; relog the machines apart to keep all\n"
+         half an interval before; --all-times keeps all\n"
     );
     let turned = folder.relog(["web2.blg", "web1.blg", "-o", "-"]);
     assert!(turned.stdout.contains("\"03/05/2024 10:00:00.700\",\"100\",\" \"\r\n"), "{}", turned.stdout);
@@ -88,6 +88,57 @@ fn side_by_side_in_one_blg() {
     assert_eq!(text, folder.relog(["web1.blg", "web2.blg", "-o", "-"]).stdout);
     let listed = folder.prints(["relog", "both.blg"]);
     assert!(listed.contains(r"machine   \\WEB1, \\WEB2"), "{listed}");
+}
+
+#[test]
+fn all_times_keep_every_sample_of_every_machine() {
+    let folder = two_machines();
+    let ran = folder.relog(["web1.blg", "web2.blg", "--all-times", "-o", "-"]);
+    assert_eq!(ran.stderr, "");
+    let rows: Vec<_> = ran.stdout.lines().skip(1).collect();
+    // Both have a sample at the start; the others are of one machine each.
+    assert_eq!(
+        rows,
+        [
+            r#""03/05/2024 10:00:00.000"," "," ""#,
+            r#""03/05/2024 10:00:00.700"," ","100""#,
+            r#""03/05/2024 10:00:01.000","10"," ""#,
+            r#""03/05/2024 10:00:01.800"," ","300""#,
+            r#""03/05/2024 10:00:02.000","20"," ""#,
+            r#""03/05/2024 10:00:02.200"," ","250""#,
+            r#""03/05/2024 10:00:03.000","30"," ""#,
+        ]
+    );
+    let apart = folder.stats(&["web1.blg", "web2.blg"]);
+    let ran = folder.relog(["web2.blg", "web1.blg", "--all-times", "-o", "both.blg"]);
+    assert_eq!(ran.stderr, "tacho: both.blg: 7 samples written\n");
+    assert_eq!(folder.stats(&["both.blg"]), apart);
+    assert_eq!(folder.prints(["check", "both.blg"]).lines().count(), 1);
+    // A window, and every second sample of each machine.
+    let window = ["-b", "2024-03-05T10:00:00.500", "-e", "2024-03-05T10:00:02.100"];
+    let apart = folder.stats(&[&["web1.blg", "web2.blg"], &window[..]].concat());
+    folder.relog([&["web1.blg", "web2.blg", "--all-times", "-y", "-o", "both.blg"], &window[..]].concat());
+    assert_eq!(folder.stats(&["both.blg"]), apart);
+    let ran = folder.relog(["web1.blg", "web2.blg", "--all-times", "-t", "2", "-y", "-o", "both.blg"]);
+    assert_eq!(ran.stderr, "tacho: both.blg: 3 samples written\n");
+}
+
+#[test]
+fn times_far_apart_are_not_near() {
+    let folder = Folder::new();
+    calls("WEB1", &[(0, 0), (10, 10), (20, 30)]).write(&folder.path("web1.blg"));
+    // Near the first moment that a log can have: the difference of both times is beyond 63 bits.
+    let mut ancient = calls("WEB2", &[]);
+    for second in 0..3 {
+        let utc = FileTime(-9_200_000_000_000_000_000 + second * TICKS);
+        ancient.at_moment(ancient.zone.utc_to_moment(utc), vec![one(raw(second, second * TICKS))]);
+    }
+    ancient.write(&folder.path("ancient.blg"));
+    let ran = folder.relog(["web1.blg", "ancient.blg", "-o", "-"]);
+    let cells: Vec<_> =
+        ran.stdout.lines().skip(1).map(|row| row.rsplit(',').next().expect("a cell")).collect();
+    assert_eq!(cells, [r#"" ""#; 3]);
+    assert!(ran.stderr.starts_with("tacho: 3 samples of the other machines left out"), "{}", ran.stderr);
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Made {
         assert_eq!(groups.len(), self.groups.len());
         let groups = groups.into_iter().zip(&mut self.groups).map(|(rows, (set, table))| {
             let mut group = Group::new(Arc::clone(set));
-            let clock = at.utc.0 - START;
+            let clock = at.utc.since(FileTime(START));
             group.clocks = Clocks {
                 ticks: clock,
                 frequency: TICKS,

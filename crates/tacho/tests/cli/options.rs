@@ -37,10 +37,10 @@ fn negative_numbers_reach_the_option() {
 }
 
 #[test]
-fn the_last_of_equal_options_holds() {
+fn options_of_the_command_line_hold_before_settings() {
     let folder = Folder::new();
     folder.write("set.txt", format!("[si]\n60\n[sc]\n7\n[c]\n{PATH}\n"));
-    let given = ["query", "-si", "9", "-si", "0.01", "-sc", "1", "-y", "-ow", "-f", "json"];
+    let given = ["query", "-si", "0.01", "-sc", "1", "-y", "-ow", "-f", "json"];
     let text = folder.prints([&given[..], &["-config", "set.txt"]].concat());
     assert_eq!(text.lines().count(), 1, "{text}");
     let text = folder.prints([&["query", "-config=set.txt"], &given[1..]].concat());
@@ -48,9 +48,87 @@ fn the_last_of_equal_options_holds() {
 }
 
 #[test]
+fn an_option_with_one_value_is_given_once() {
+    let folder = Folder::new();
+    folder.write("in.csv", "");
+    for (arguments, option) in [
+        (&["relog", "in.csv", "-t", "10", "-t", "5"][..], "-t"),
+        (&["relog", "in.csv", "-t10", "--every=5"], "--every"),
+        (&["relog", "in.csv", "-o", "a.csv", "-O=b.csv", "-y"], "-O"),
+        (&["relog", "in.csv", "-b", "1/1/2024", "1:00", "PM", "-b=2/2/2024"], "-b"),
+        (&["stats", "in.csv", "-f", "csv", "-f", "json"], "-f"),
+        (&["record", PATH, "-o", "a.blg", "-rf", "1", "-d", "2"], "-d"),
+        (&["record", PATH, "-o", "a.blg", "-cnf", "1:00", "-segment", "100MB"], "-segment"),
+        (&["query", PATH, "-SI", "1", "-si", "1"], "-si"),
+        (&["cpi", "-t=1", "-t=2"], "-t"),
+    ] {
+        let command = arguments[0];
+        let line =
+            format!("{option} is given twice: give it once; 'tacho {command} --help' shows the options");
+        folder.run(arguments).refused(2, &line);
+    }
+    assert_eq!(folder.names(), ["in.csv"]);
+}
+
+#[test]
+fn the_names_of_windows_tools_lead_to_the_commands() {
+    let folder = Folder::new();
+    for (tool, command) in [("typeperf", "query"), ("LogMan", "record"), ("perfmon", "monitor")] {
+        let line = format!(
+            "'{tool}' is no command: 'tacho {command}' does what Windows' {} does; 'tacho --help' shows the commands",
+            tool.to_lowercase()
+        );
+        folder.run([tool, "-sc", "1"]).refused(2, &line);
+    }
+}
+
+#[test]
+fn databases_are_refused_wherever_a_log_is_named() {
+    let folder = Folder::new();
+    let why = "SQL logs are not supported yet: give the name of a file ('./SQL:...' is one)";
+    for (arguments, place) in [
+        (&["relog", "in.blg", "-o", "SQL:DSN!log"][..], "-o"),
+        (&["relog", "sql:DSN!log", "-o", "a.blg"], "FILE"),
+        (&["relog", "in.blg", "-f", "csv", "--output=SQL:DSN!log"], "--output"),
+        (&["stats", "SQL:DSN!log"], "FILE"),
+        (&["check", "SQL:DSN!log"], "FILE"),
+        (&["check", "in.blg", "--salvage", "SQL:DSN!log"], "--salvage"),
+        (&["list", "SQL:DSN!log"], "WHAT"),
+        (&["query", PATH, "-o", "SQL:DSN!log"], "-o"),
+        (&["record", PATH, "-o", "SQL:DSN!log"], "-o"),
+        #[cfg(feature = "screen")]
+        (&["monitor", "SQL:DSN!log"], "LOG|PATH"),
+        #[cfg(feature = "web")]
+        (&["serve", "SQL:DSN!log"], "LOG|FOLDER"),
+    ] {
+        let ran = folder.run(arguments);
+        let start = format!("tacho: {place} ");
+        assert!(ran.status == 2 && ran.stderr.starts_with(&start) && ran.stderr.contains(why), "{ran:?}");
+    }
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn inputs_may_be_named_in_settings() {
+    let folder = Folder::new();
+    folder.write(
+        "in.csv",
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Memory\\X\"\r\n\"03/05/2024 10:00:00.000\",\"1\"\r\n",
+    );
+    folder.write("set.txt", "[-i]\nin.csv\n");
+    for command in ["relog", "stats", "check", "list"] {
+        let ran = folder.run([command, "-config", "set.txt"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{command}");
+        assert!(!ran.stdout.is_empty());
+    }
+}
+
+#[test]
 fn wrong_settings_are_named_by_file_and_line() {
     let folder = Folder::new();
     for (text, line) in [
+        ("[si]\n3\n[c]\nx\n[-si]\n4\n", "set.txt, line 5: [si] is given twice: give it once"),
+        ("[si]\n3\n4\n", "set.txt, line 3: [si] takes one value"),
         ("[foo]\n", "set.txt, line 1: 'query' has no option [foo]"),
         ("[y]\n[foo]\n3\n", "set.txt, line 2: 'query' has no option [foo]"),
         ("[si]\n[sc]\n3\n", "set.txt, line 1: [si] needs a value"),

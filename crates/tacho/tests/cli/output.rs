@@ -1,5 +1,7 @@
 //! Where results go: files that appear when they are whole, devices, pipes, interrupts.
 
+mod replaced;
+
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -28,15 +30,12 @@ fn an_existing_file_is_overwritten_with_y_only() {
 #[test]
 fn a_failure_leaves_the_file_as_it_was() {
     let folder = small();
-    folder.relog(["in.blg", "-o", "in.csv"]);
-    folder.write("out.blg", "mine");
-    folder.run(["relog", "in.csv", "-y", "-o", "out.blg"]).refused(
-        1,
-        "out.blg: a BLG holds raw values, and 'Available Bytes' has formatted ones (from a text log): write CSV or TSV \
-         instead",
-    );
-    assert_eq!(folder.text("out.blg"), "mine");
-    assert_eq!(folder.names(), ["in.blg", "in.csv", "out.blg"]);
+    folder.write("in.csv", "(PDH-CSV 4.0),\\P\\S\\ä\n03/05/2024 10:00:01,1\n");
+    folder.write("out.csv", "mine");
+    let ran = folder.run(["relog", "in.csv", "--output-encoding", "1251", "-y", "-o", "out.csv"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert_eq!(folder.text("out.csv"), "mine");
+    assert_eq!(folder.names(), ["in.blg", "in.csv", "out.csv"]);
 }
 
 #[test]
@@ -59,6 +58,11 @@ fn folders_are_no_outputs() {
     folder
         .run(["relog", "in.blg", "-o", "none/out.csv"])
         .refused(1, "none/out.csv: its folder does not exist; make it first");
+    // A folder in which no file can be made.
+    let why = "/proc/out.csv: no file can be made in this folder; give another one";
+    folder.run(["relog", "in.blg", "-o", "/proc/out.csv"]).refused(1, why);
+    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
+    folder.run(["record", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
 }
 
 #[cfg(unix)]
@@ -134,6 +138,46 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     }
 }
 
+#[test]
+fn every_output_ends_quietly_where_nobody_reads_it() {
+    let folder = small();
+    folder.write("set.man", include_str!("../../../perflib/tests/manifest/shop.man"));
+    let counter = r"\System\Processes";
+    for arguments in [
+        &["list", "in.blg"][..],
+        &["list", "in.blg", "-f", "json"],
+        &["list"],
+        &["list", "-f", "json"],
+        &["list", "-v"],
+        &["list", "-q"],
+        &["stats", "in.blg"],
+        &["stats", "-f", "csv", "in.blg"],
+        &["stats", "-f", "json", "in.blg"],
+        &["relog", "in.blg"],
+        &["relog", "-q", "in.blg"],
+        &["relog", "in.blg", "-f", "csv", "-o", "-"],
+        &["relog", "in.blg", "-f", "tsv", "-o", "-"],
+        &["relog", "in.blg", "-f", "json", "-o", "-"],
+        &["check", "in.blg"],
+        &["query", counter, "-sc", "2", "-si", "0.02"],
+        &["query", counter, "-sc", "2", "-si", "0.02", "-f", "csv"],
+        &["query", counter, "-sc", "2", "-si", "0.02", "-f", "tsv"],
+        &["query", counter, "-sc", "2", "-si", "0.02", "-f", "json"],
+        &["manifest", "check", "set.man"],
+        &["manifest", "rust", "set.man"],
+        &["manifest", "header", "set.man"],
+        &["--help"],
+        &["stats", "--help"],
+        &["--version"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = folder.command(arguments).stdout(writer).output().expect("the command starts");
+        let ran = Ran::from(output);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn standard_error_that_nobody_reads_is_no_failure() {
@@ -153,7 +197,7 @@ fn an_interrupt_leaves_no_partial_file() {
     mixed("WEB1", 0, 200_000).write(&folder.path("1.blg"));
     folder.write("out.csv", "mine");
     let mut child = folder
-        .command(["relog", "1.blg", "-y", "-o", "out.csv"])
+        .signalled_command(["relog", "1.blg", "-y", "-o", "out.csv"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

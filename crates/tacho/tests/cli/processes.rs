@@ -2,7 +2,7 @@
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, TICKS, counter, raw, rows};
+use crate::made::{Made, TICKS, counter, one, raw, rows};
 use crate::run::{Folder, Ran, row};
 
 /// Two processes of one name; the first ends after 10:00:02, and the second is renumbered.
@@ -86,6 +86,53 @@ fn nothing_is_said_where_nothing_was_renumbered() {
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
 }
 
+#[test]
+fn the_notice_comes_where_a_pair_that_is_asked_for_is_broken() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1")
+        .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
+        .value("Memory", counter("Pages/sec", CounterType::COUNTER_COUNTER))
+        .column("Process", counter("ID Process", CounterType::RAWCOUNT))
+        .column("Process", counter("Thread Count", CounterType::RAWCOUNT))
+        .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
+    for second in 0..4 {
+        let number = if second < 2 { 100 } else { 200 };
+        let time = raw(second * TICKS, second * TICKS);
+        log.at(
+            second,
+            vec![
+                one(raw(5, 0)),
+                one(time),
+                rows(&[("svchost", [raw(number, 0)])]),
+                rows(&[("svchost", [raw(7, 0)])]),
+                rows(&[("svchost", [time])]),
+            ],
+        );
+    }
+    log.write(&folder.path("in.blg"));
+    for (paths, notice) in [
+        (&[r"\Memory\*"][..], ""),
+        (&[r"\Process(*)\Thread Count", r"\Memory\*"], ""),
+        (&[r"\Process(*)\ID Process"], ""),
+        (&[r"\Process(other)\*", r"\Process(*)\Thread Count"], ""),
+        (&[r"\Process(*)\*"], NOTICE),
+        (&[r"\Memory\*", r"\Process(svchost)\% Processor Time"], NOTICE),
+    ] {
+        let ran = folder.run([&["stats", "in.blg", "-f", "csv", "-c"], paths].concat());
+        let said: String =
+            ran.stderr.split_inclusive('\n').filter(|line| line.contains("a name passed")).collect();
+        assert_eq!(said, notice, "{paths:?}");
+    }
+    assert_eq!(folder.run(["stats", "in.blg"]).stderr, NOTICE);
+    // A log that was rolled as the process restarted says it as well.
+    let cut = "2024-03-05T10:00:02";
+    folder.relog(["in.blg", "-e", cut, "-o", "1.blg"]);
+    for (begin, notice) in [(cut, NOTICE), ("2024-03-05T10:00:03", NOTICE)] {
+        folder.relog(["in.blg", "-b", begin, "-y", "-o", "2.blg"]);
+        assert_eq!(folder.run(["stats", "1.blg", "2.blg"]).stderr, notice, "{begin}");
+    }
+}
+
 /// Threads of one process, in the columns that `\Thread(*)\*` gives: both numbers tell who is behind a name.
 #[test]
 fn threads_have_two_identities_and_are_told_apart_by_their_own() {
@@ -114,7 +161,8 @@ fn threads_have_two_identities_and_are_told_apart_by_their_own() {
         let name = format!("{is_thread_first}.blg");
         log.write(&folder.path(&name));
         assert_eq!(folder.run(["stats", &name, "-e", "2024-03-05T10:00:02"]).stderr, "");
-        assert_eq!(folder.run(["stats", &name, "-c", r"\Thread(*)\ID Process"]).stderr, NOTICE);
+        assert_eq!(folder.run(["stats", &name, "-c", r"\Thread(*)\% Processor Time"]).stderr, NOTICE);
+        assert_eq!(folder.run(["stats", &name, "-c", r"\Thread(*)\ID Process"]).stderr, "");
         let rows = folder.stats(&[&name]);
         assert_eq!(row(&rows, r"\Thread(python/0)\% Processor Time")["values"], 4);
         assert_eq!(row(&rows, r"\Thread(python/1)\% Processor Time")["values"], 3);
@@ -133,4 +181,66 @@ fn a_multi_record_of_another_language_does_not_say_that_it_is_the_identity() {
     }
     log.write(&folder.path("in.blg"));
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, "");
+}
+
+/// What `relog` writes of the renumbered log in a BLG, and what it says.
+fn selected(folder: &Folder, path: &str, options: &[&str]) -> Ran {
+    folder.run([&["relog", "in.blg", "-o", "out.blg", "-c", path], options].concat())
+}
+
+#[test]
+fn a_written_log_keeps_what_identifies_the_chosen_processes() {
+    let folder = renumbered();
+    let path = r"\Process(svchost)\% Processor Time";
+    let ran = selected(&folder, path, &[]);
+    let said = "tacho: out.blg: also has \\Process(*)\\ID Process, without which values of different processes of one \
+                name would be paired\ntacho: out.blg: 5 samples written\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, said));
+    let paths = folder.prints(["list", "out.blg", "-qx"]);
+    let expected = [r"\\WEB1\Process(svchost)\ID Process", r"\\WEB1\Process(svchost)\% Processor Time"];
+    assert_eq!(paths.lines().collect::<Vec<_>>(), expected);
+    // The statistics are those of the log that it was taken from.
+    let written = folder.run(["stats", "out.blg", "-f", "json", "-c", path]);
+    assert_eq!(written, folder.run(["stats", "in.blg", "-f", "json", "-c", path]));
+    assert_eq!(written.stderr, NOTICE);
+    // So are those of every second sample.
+    assert_eq!(selected(&folder, path, &["-y", "-t", "2"]).status, 0);
+    let rows = folder.stats(&["out.blg"]);
+    assert_eq!(row(&rows, path)["maximum"], 100);
+}
+
+#[test]
+fn what_was_asked_for_or_is_not_there_is_not_kept_unasked() {
+    let folder = renumbered();
+    let written = "tacho: out.blg: 5 samples written\n";
+    assert_eq!(selected(&folder, r"\Process(*)\*", &[]).stderr, written);
+    // No counter of processes is chosen by a name that there is not.
+    let ran = folder.run(["relog", "in.blg", "-o", "none.blg", "-c", r"\Process(*)\Handle Count"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    // Texts have formatted values.
+    let ran = folder.run(["relog", "in.blg", "-o", "out.csv", "-c", r"\Process(*)\% Processor Time"]);
+    assert_eq!(ran.stderr, "tacho: out.csv: 5 samples written\n");
+    assert!(!folder.prints(["list", "out.csv", "-qx"]).contains("ID Process"));
+}
+
+#[test]
+fn a_log_is_continued_with_the_counters_that_it_has() {
+    let folder = renumbered();
+    let path = r"\Process(*)\% Processor Time";
+    for (name, counters) in
+        [("with.blg", &["ID Process", "% Processor Time"][..]), ("without.blg", &["% Processor Time"])]
+    {
+        let mut log = Made::new("WEB1");
+        for counter_name in counters {
+            let is_identity = *counter_name == "ID Process";
+            let counter_type = if is_identity { CounterType::RAWCOUNT } else { CounterType::TIMER_100NS };
+            log = log.column("Process", counter(counter_name, counter_type));
+        }
+        let value = || rows(&[("svchost", [raw(1, 1)])]);
+        log.at(-10, counters.iter().map(|_| value()).collect());
+        log.write(&folder.path(name));
+        let ran = folder.run(["relog", "in.blg", "-c", path, "-a", "-o", name]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains("also has"), counters.len() == 2, "{}", ran.stderr);
+    }
 }

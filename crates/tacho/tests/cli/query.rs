@@ -249,3 +249,37 @@ fn without_a_command_five_samples_are_a_table() {
     let [last, average, minimum, maximum] = figures[..] else { panic!("{busy}") };
     assert!(minimum <= last && last <= maximum && minimum <= average && average <= maximum, "{busy}");
 }
+
+#[test]
+fn a_process_named_like_the_total_does_not_replace_it() {
+    let folder = Folder::new();
+    let mut sleepers: Vec<_> = ["_Total", "Idle"]
+        .map(|name| {
+            let program = folder.path(name);
+            std::fs::copy("/bin/sleep", &program).expect("sleep");
+            let sleeper = std::process::Command::new(&program).arg("600").spawn().expect("it starts");
+            // Its name is that of its program when the program runs.
+            let comm = format!("/proc/{}/comm", sleeper.id());
+            while std::fs::read_to_string(&comm).is_ok_and(|found| found.trim_end() != name) {
+                std::thread::yield_now();
+            }
+            sleeper
+        })
+        .into();
+    let paths = [
+        r"\Process(_Total)\ID Process",
+        r"\Process(Idle)\ID Process",
+        r"\Thread(_Total/_Total)\ID Process",
+        r"\Process(_Total#1)\ID Process",
+        r"\Process(Idle#1)\ID Process",
+    ];
+    let rows = csv(&query(&folder, &[&paths[..], &["-sc", "2", "-f", "csv"]].concat()).stdout);
+    let ids: Vec<_> = sleepers.iter().map(|sleeper| sleeper.id().to_string()).collect();
+    for row in &rows[1..] {
+        assert_eq!(row[1..], ["0", "0", "0", &ids[0], &ids[1]], "{rows:?}");
+    }
+    for sleeper in &mut sleepers {
+        sleeper.kill().expect("it is ours");
+        sleeper.wait().expect("an end");
+    }
+}

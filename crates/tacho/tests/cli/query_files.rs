@@ -10,7 +10,7 @@ use crate::run::{Folder, Ran};
 /// Starts a query that does not end by itself.
 fn endless(folder: &Folder, arguments: &[&str]) -> Child {
     folder
-        .command([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
+        .signalled_command([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

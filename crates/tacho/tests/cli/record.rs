@@ -4,6 +4,8 @@ mod doubles;
 mod ends;
 mod existing;
 mod files;
+mod hangup;
+mod moved;
 mod wrong;
 
 use std::io::Cursor;

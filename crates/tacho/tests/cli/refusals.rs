@@ -18,7 +18,7 @@ fn what_is_no_log() {
         folder.run([command, "notes.txt"]).refused(
             1,
             "notes.txt: no performance log: it starts with 'Remember the milk.' (a text); a CSV log starts with \
-             \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\"",
+             \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"",
         );
     }
     folder

@@ -43,7 +43,7 @@ fn the_format_is_that_of_the_extension_unless_it_is_given() {
         ("a.json", None, b"{\"time\":"),
         ("a.jsonl", None, b"{\"time\":"),
         ("a.blg", None, &[0, 0, 1, 0]),
-        ("a.log", None, &[0, 0, 1, 0]),
+        ("a", None, &[0, 0, 1, 0]),
         ("b.blg", Some("csv"), CSV_START.as_bytes()),
         ("b.csv", Some("BIN"), &[0, 0, 1, 0]),
         ("c.csv", Some("Tsv"), b"\"(PDH-TSV 4.0)"),
@@ -53,6 +53,19 @@ fn the_format_is_that_of_the_extension_unless_it_is_given() {
         arguments.extend(format.iter().flat_map(|format| ["-f", format]));
         folder.relog(arguments);
         assert!(folder.bytes(name).starts_with(start), "{name}");
+    }
+    for name in ["x.txt", "x.log"] {
+        folder.run(["relog", "in.blg", "-o", name]).refused(
+            2,
+            &format!(
+                "{name}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json"
+            ),
+        );
+    }
+    // Without a name, a format is one of standard output.
+    for format in ["csv", "json"] {
+        let text = folder.prints(["relog", "in.blg", "-f", format]);
+        assert_eq!(text, folder.prints(["relog", "in.blg", "-f", format, "-o", "-"]));
     }
     let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
     assert_eq!(ran.status, 2);

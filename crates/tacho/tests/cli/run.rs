@@ -49,6 +49,18 @@ impl Folder {
         command
     }
 
+    /// As [`command`](Self::command), with no signal ignored, also where these tests run under `nohup` or in the background
+    /// of a shell: what is ignored there, all children inherit.
+    pub(crate) fn signalled_command<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP,INT,QUIT,TERM", env!("CARGO_BIN_EXE_tacho")]).args(arguments);
+        command.current_dir(self.0.path()).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
+        command
+    }
+
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
         Ran::from(self.command(arguments).output().expect("the command starts"))
     }

@@ -234,3 +234,17 @@ fn a_selection_of_a_text() {
     let text = folder.prints(["relog", "in.csv", "-c", r"\Processor(1)\*", "-o", "-"]);
     assert_eq!(text.lines().next().expect("a line").matches(r"\\WEB1").count(), 1);
 }
+
+#[test]
+fn a_set_whose_name_ends_in_parentheses_is_selected_by_its_printed_path() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1")
+        .value("Cache (L2)", counter("Hits", CounterType::RAWCOUNT))
+        .value("Cache ", counter("Hits", CounterType::RAWCOUNT));
+    log.at(0, vec![one(raw(1, 0)), one(raw(2, 0))]).at(1, vec![one(raw(3, 0)), one(raw(4, 0))]);
+    log.write(&folder.path("in.blg"));
+    for printed in folder.stats(&["in.blg"]) {
+        let path = printed["path"].as_str().expect("a path");
+        assert_eq!(folder.stats(&["in.blg", "-c", path]), std::slice::from_ref(&printed), "{path}");
+    }
+}

@@ -1,6 +1,8 @@
 //! `stats`: the table, CSV, and counters that text logs repeat.
 
-use crate::made::mixed;
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, TICKS, counter, failed, mixed, raw, rows};
 use crate::run::Folder;
 
 #[test]
@@ -103,4 +105,55 @@ fn a_blg_and_a_text_of_one_counter_are_told_apart_by_the_type() {
         shown.len() == 2 && expected.iter().all(|row| shown.iter().any(|shown| shown == row)),
         "{shown:?}"
     );
+}
+
+#[test]
+fn samples_without_an_instance_are_not_taken_for_no_sample() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").column("Process", counter("Handle Count", CounterType::RAWCOUNT));
+    for second in 0..3 {
+        log.at(second, vec![Vec::new()]);
+    }
+    log.write(&folder.path("in.blg"));
+    folder.run(["stats", "in.blg"]).refused(
+        1,
+        "in.blg: no value in its samples: no instance of its counter sets was there; 'tacho list FILE' shows its counters",
+    );
+    folder
+        .run(["stats", "in.blg", "-b", "2025-01-01"])
+        .refused(1, "in.blg: no sample in this window of time; 'tacho list FILE' shows what a log covers");
+}
+
+#[test]
+fn errors_are_explained_on_request() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").column("Disk", counter("Reads/sec", CounterType::BULK_COUNT));
+    for second in 0..8 {
+        let value = match second {
+            2 | 5 => failed(),
+            _ => raw(100 * second, second * TICKS),
+        };
+        log.at(second, vec![rows(&[("bad", [value])])]);
+    }
+    log.write(&folder.path("in.blg"));
+    let table = folder.prints(["stats", "in.blg"]);
+    let verbose = folder.prints(["stats", "in.blg", "-v"]);
+    let explained = r"
+errors of                     status       number                          first                           last
+\\WEB1\Disk(bad)\Reads/sec  PDH_NO_DATA (the collection delivered nothing)  4  2024-03-05T10:00:02.000+01:00  2024-03-05T10:00:06.000+01:00
+";
+    let shown = verbose.strip_prefix(&table).expect("the same table first");
+    let words = |text: &str| {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(words(shown), words(explained));
+    // The number is that of the column.
+    let rows = folder.stats(&["in.blg"]);
+    assert_eq!(crate::run::row(&rows, r"\Disk(bad)\Reads/sec")["errors"], 4);
+    for format in ["csv", "json"] {
+        let ran = folder.run(["stats", "in.blg", "-v", "-f", format]);
+        assert_eq!(ran.stdout, folder.prints(["stats", "in.blg", "-f", format]));
+        let line = r"tacho: \\WEB1\Disk(bad)\Reads/sec: PDH_NO_DATA (the collection delivered nothing), 4 times from 2024-03-05T10:00:02.000+01:00 to 2024-03-05T10:00:06.000+01:00";
+        assert_eq!(ran.stderr.lines().collect::<Vec<_>>(), [line]);
+    }
 }

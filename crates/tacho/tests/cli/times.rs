@@ -31,10 +31,17 @@ fn every_form_of_one_time() {
         &["-b", "2024-03-05T09:00:07Z"],
         &["-b", "2024-03-05T01:00:07-08:00"],
         &["-b", "2024-03-05T10:00:07+01:00"],
+        &["-b", "3/5/24 10:00:07"],
+        &["-b", "3/5/24", "10:00:07", "AM"],
+        // Of the day on which the log begins.
+        &["-b", "10:00:07"],
+        &["-b", "10:00:06.5 am"],
+        &["-b", "10:00:07", "AM"],
     ] {
         assert_eq!(seconds(&folder, begin), ["07", "08", "09"], "{begin:?}");
     }
     assert_eq!(seconds(&folder, &["-e", "3/5/2024", "10:00:02", "AM"]), ["00", "01"]);
+    assert_eq!(seconds(&folder, &["-b", "10:00:02", "-e", "10:00:04"]), ["02", "03"]);
     assert_eq!(seconds(&folder, &["-b", "3/5/2024", "10:00:02", "-e", "3/5/2024", "10:00:04"]), ["02", "03"]);
 }
 
@@ -132,5 +139,32 @@ fn daylight_time_ends_inside_a_log() {
         let rows = folder.stats(&[&[log], &window[..]].concat());
         assert_eq!((&rows[0]["minimum"], &rows[0]["maximum"]), (&4.into(), &5.into()), "{log}");
         assert_eq!(rows[0]["first_time"], "2024-10-27T02:00:00.000+01:00");
+    }
+}
+
+#[test]
+fn a_time_of_day_is_one_of_the_day_on_which_the_first_log_begins() {
+    let folder = Folder::new();
+    let day = 24 * 3600;
+    for (name, start) in [("in.blg", day), ("first.blg", 0)] {
+        let mut log = Made::new("WEB1").column("Set", counter("X", CounterType::RAWCOUNT));
+        for half_day in 0..4 {
+            log.at(start + half_day * day / 2, vec![crate::made::rows(&[("a", [raw(half_day, 0)])])]);
+        }
+        log.write(&folder.path(name));
+    }
+    let values = |logs: &[&str], window: &[&str]| folder.stats(&[logs, window].concat())[0]["values"].clone();
+    // 10:00 of the second day, and 22:00.
+    assert_eq!(values(&["in.blg"], &["-b", "9:00", "-e", "21:00"]), 1);
+    assert_eq!(values(&["in.blg"], &["-b", "21:00"]), 3);
+    // The other log begins a day before, whichever is named first.
+    let expected = values(&["in.blg", "first.blg"], &["-e", "2024-03-05T21:00"]);
+    assert_eq!(values(&["in.blg", "first.blg"], &["-e", "21:00"]), expected);
+    for (time, why) in [
+        ("25:00", "there is no time of day 25:00:00"),
+        ("13:00 PM", "the hour before AM or PM is 1 to 12, not 13"),
+    ] {
+        let ran = folder.run(["stats", "in.blg", "-b", time]);
+        assert!(ran.status == 2 && ran.stderr.starts_with(&format!("tacho: -b: {why}; ")), "{ran:?}");
     }
 }

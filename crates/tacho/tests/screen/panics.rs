@@ -35,6 +35,7 @@ fn this_machine() -> Source {
 /// A screen whose thread that reads logs panics.
 fn logs() -> Source {
     Source::Logs(Logs {
+        reading: Default::default(),
         files: vec!["web.blg".into()],
         is_asked: false,
         complaints: |_| Vec::new(),

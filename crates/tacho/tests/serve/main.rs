@@ -67,7 +67,9 @@ impl Drop for Server {
 }
 
 fn tacho(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
+    // No signal is ignored, also where these tests run in the background of a shell.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT,TERM", env!("CARGO_BIN_EXE_tacho")]);
     command.args(arguments);
     command
 }

@@ -14,6 +14,7 @@ use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
 use tachograph_flow::{FlowError, Select, Selection, Sink as _, Source, WindowBounds};
+use tachograph_logs::{Budget, LogError};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::sources::LIVE;
@@ -31,6 +32,9 @@ use crate::work::{Cancel, Cancellable};
 const COLUMNS: usize = 800;
 /// Most columns.
 const MAX_COLUMNS: usize = 4000;
+/// What a row of statistics takes, with what is printed of it.
+const ROW_BYTES: u64 = 1500;
+
 type Bounds = (Option<FileTime>, Option<FileTime>);
 
 pub(super) async fn series(
@@ -182,6 +186,7 @@ impl Asked {
                         begin: begin.map(TimeArgument::Utc),
                         end: end.map(TimeArgument::Utc),
                     },
+                    reading: log.reading(),
                     ..LogQuery::new(log.paths())
                 };
                 (of_log(&query), query.selection)
@@ -203,7 +208,7 @@ impl Asked {
                 Refusal::too_large("over 4 GB for one download: choose fewer counters or a shorter time")
             }
             (ExportError::Samples(error), Samples::Live(_)) => Refusal::conflict(error.to_string()),
-            (ExportError::Samples(error), Samples::Log(log)) => Refusal::conflict(log.spoken(error)),
+            (ExportError::Samples(error), Samples::Log(log)) => log.refusal(&error),
         }
     }
 }
@@ -222,7 +227,13 @@ fn nothing(selection: &Selection) -> Refusal {
 }
 
 /// The rows of statistics of all samples of a source; `None` where there is none.
-fn rows_of(source: impl Source, cancel: &Cancel) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
+fn rows_of(
+    source: impl Source,
+    memory: &Budget,
+    cancel: &Cancel,
+) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
+    let over = |over| FlowError::from(LogError::over_budget(over));
+    let mut memory = memory.reserve(0).map_err(over)?;
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let mut source = Cancellable::new(source, cancel);
     let mut sample = Sample::default();
@@ -230,6 +241,7 @@ fn rows_of(source: impl Source, cancel: &Cancel) -> Result<Option<Vec<Statistics
         // Before there is a state for each of them; others may come with later samples.
         check_series(sample.len().max(sink.len())).map_err(ExportError::Refused)?;
         sink.take(&sample)?;
+        memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
     Ok(Some(sink.rows()).filter(|rows| !rows.is_empty()))
@@ -249,8 +261,9 @@ pub(super) async fn statistics(
     let work = if id == LIVE { &web.live } else { &web.sources.work };
     work.run(move |cancel| {
         let rows = asked.make(
-            |window| rows_of(window(), cancel),
-            |query| rows_of(query.samples()?.source, cancel),
+            // Bounded by what the ring holds.
+            |window| rows_of(window(), &Budget::new(u64::MAX), cancel),
+            |query| rows_of(query.samples()?.source, &query.reading.budget, cancel),
             cancel,
         )?;
         let mut text = Vec::new();

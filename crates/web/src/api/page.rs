@@ -1,13 +1,15 @@
 //! The page, the description of the interface, and logging in.
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use http_body::Body as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Web;
+use crate::admission::Client;
 use crate::answer::{Refusal, typed};
 use crate::assets;
 use crate::parameters::{Parameters, PathPart};
@@ -38,12 +40,13 @@ struct Login {
 
 pub(super) async fn login(
     State(web): State<Web>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Refusal> {
     let login: Login = read_json(&headers, body).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    if let Some(cookie) = web.guard.log_in(&login.token)? {
+    if let Some(cookie) = web.guard.log_in(client, &login.token).await? {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     Ok(response)
@@ -62,6 +65,10 @@ pub(super) fn check_type(headers: &HeaderMap, wanted: &str) -> Result<(), Refusa
 /// A small body of JSON.
 pub(super) async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refusal> {
     check_type(headers, "application/json")?;
+    // One that says how long it is need not be waited for.
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(Refusal::too_large(format!("the body has over {MAX_BODY} bytes")));
+    }
     let read = tokio::time::timeout(std::time::Duration::from_secs(15), to_bytes(body, MAX_BODY)).await;
     let text = match read {
         Ok(Ok(text)) => text,

@@ -114,7 +114,7 @@ impl Source {
             is_formatted: facts.is_some_and(|facts| facts.is_formatted),
             problems: log.problems(),
             error: match &state {
-                LogState::Failed(why) => Some(why.clone()),
+                LogState::Failed(why) => Some(why.message().to_owned()),
                 _ => None,
             },
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
-use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_flow::live::{LiveOptions, LiveSource, offset_of};
 use tachograph_flow::sinks::LiveValues;
 use tachograph_flow::{Selection, Source as _};
 use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
@@ -192,8 +192,7 @@ impl Collector {
 
     /// Waits for the next moment; false when something else is to be done before.
     fn wait(&self, shared: &Shared, applied: u64) -> bool {
-        let due =
-            self.start + shared.options.interval.saturating_mul(self.next.try_into().unwrap_or(u32::MAX));
+        let due = due(self.start, self.next, shared.options.interval);
         let mut state = shared.lock();
         loop {
             if state.is_stopped || state.wants != applied {
@@ -261,6 +260,11 @@ impl Collector {
     }
 }
 
+/// When the sample of this number is due; a moment that the clock cannot express is as good as now.
+fn due(start: Instant, number: u64, interval: Duration) -> Instant {
+    start.checked_add(offset_of(number, interval)).unwrap_or(start)
+}
+
 /// The averages over the last intervals, so many, of all that was collected.
 fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
     let of_stream = &samples[samples.len().saturating_sub(every + 1)..];
@@ -283,4 +287,19 @@ fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
     let series = reduction.finish(&table, &[]).series;
     let by_path = series.into_iter().map(|series| (series.info.path.clone(), series.summary.average));
     Averages { begin, by_path: Some(by_path.collect()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_due_one_after_another_beyond_2_to_the_32() {
+        let (start, interval) = (Instant::now(), Duration::from_millis(1));
+        let number = u64::from(u32::MAX);
+        for number in number - 1..number + 3 {
+            let step = due(start, number + 1, interval) - due(start, number, interval);
+            assert_eq!(step, interval, "from sample {number}");
+        }
+    }
 }

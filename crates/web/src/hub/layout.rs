@@ -13,8 +13,7 @@ use crate::series::SeriesName;
 /// instances are collected for themselves: an instance that somebody else named, and that is not there, is no wildcard's.
 pub(super) fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
     let is_fixed = path.instance().is_some_and(|instance| instance.is_literal());
-    path.matches_set(&set.name)
-        && path.instance().is_some() == set.has_instances
+    path.matches_set(&set.name, set.has_instances)
         && (!set.has_instances || is_fixed || set.instance.is_none())
         && set
             .instance

@@ -1,6 +1,7 @@
 //! Readers that get every collection as server-sent events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -18,6 +19,21 @@ const MAX_SERIES: usize = 10_000;
 const MAX_ALL_SERIES: usize = 100_000;
 /// Most counter paths of all different streams together: each is looked up by itself when instances come or go.
 const MAX_ALL_PATHS: usize = 1 << 13;
+
+/// Events that always may wait for a reader.
+const MIN_QUEUE: usize = 16;
+/// Most events that wait for a reader.
+const MAX_QUEUE: usize = 5000;
+/// How long a reader may take nothing where events are small. A busy machine stops a handler, or a browser, for a while.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Most bytes that wait for a reader beyond [`MIN_QUEUE`] events.
+const MAX_QUEUE_BYTES: usize = 64 << 10;
+
+/// How many events may wait for a reader of every n-th collection.
+pub(super) fn queue_of(every: usize, interval: Duration) -> usize {
+    let events = PATIENCE.as_nanos() / interval.as_nanos().saturating_mul(every as u128).max(1);
+    usize::try_from(events).unwrap_or(MAX_QUEUE).clamp(MIN_QUEUE, MAX_QUEUE)
+}
 
 /// A reader that comes.
 pub(super) struct Arriving {
@@ -147,6 +163,14 @@ struct Values {
     values: Vec<Option<f64>>,
 }
 
+impl Reader {
+    /// Whether one more event of so many bytes may wait for it, if those that wait have as many.
+    fn has_room_for(&self, bytes: usize) -> bool {
+        let queued = self.sender.max_capacity() - self.sender.capacity();
+        queued < MIN_QUEUE || queued.saturating_mul(bytes) < MAX_QUEUE_BYTES
+    }
+}
+
 impl Group {
     /// Names the series anew, where they are others than before.
     fn take_names(&mut self, interval: f64) {
@@ -175,12 +199,12 @@ impl Group {
             } else {
                 both.get_or_insert_with(|| Bytes::from([&names[..], &sample[..]].concat())).clone()
             };
-            let sent = reader.sender.try_send(text);
-            if sent.is_err() {
+            let is_sent = reader.has_room_for(text.len()) && reader.sender.try_send(text).is_ok();
+            if !is_sent {
                 // Too slow, or gone.
                 reader.overrun.notify_one();
             }
-            sent.is_ok()
+            is_sent
         });
     }
 
@@ -238,6 +262,45 @@ mod tests {
             streams.forget_gone();
             assert!(streams.0.is_empty());
         }
+    }
+
+    /// How many events a reader that takes none is sent, at most `tries`.
+    fn sent_to_a_sleeper(queue: usize, path: &str, tries: usize) -> usize {
+        let (sender, events) = tokio::sync::mpsc::channel(queue);
+        let overrun = Arc::default();
+        let reader = Reader { sender, overrun: Arc::clone(&overrun), has_names: false };
+        let names = Bytes::from(path.to_owned());
+        let (paths, layout) = (Vec::new(), Layout::default());
+        let mut group = Group { paths, every: 1, layout, names, readers: vec![reader] };
+        let values = LiveValues::default();
+        let collected =
+            Collected { values: &values, has_changed: false, number: 1, time: 0.0, interval: 1.0 };
+        let mut sent = 0;
+        while sent < tries && !group.readers.is_empty() {
+            // Named again each time, so that each event has as many bytes.
+            group.readers.iter_mut().for_each(|reader| reader.has_names = false);
+            group.publish(&collected, &Averages::default());
+            sent += group.readers.len();
+        }
+        drop(events);
+        sent
+    }
+
+    #[test]
+    fn a_reader_that_stops_for_a_while_stays() {
+        let (fast, slow) = (Duration::from_millis(10), Duration::from_secs(60));
+        assert_eq!((queue_of(1, fast), queue_of(5, fast), queue_of(1, slow)), (500, 100, MIN_QUEUE));
+        assert_eq!(
+            (queue_of(1, Duration::ZERO), queue_of(usize::MAX, Duration::MAX)),
+            (MAX_QUEUE, MIN_QUEUE)
+        );
+        // Three seconds of small events wait; the queue ends after five.
+        assert_eq!(sent_to_a_sleeper(queue_of(1, fast), "", 300), 300);
+        assert_eq!(sent_to_a_sleeper(queue_of(1, fast), "", 1000), 500);
+        // Of large ones as few as before.
+        let large = "x".repeat(MAX_QUEUE_BYTES);
+        assert_eq!(sent_to_a_sleeper(queue_of(1, fast), &large, 1000), MIN_QUEUE);
+        assert_eq!(sent_to_a_sleeper(queue_of(1, slow), "", 1000), MIN_QUEUE);
     }
 
     #[test]

@@ -143,13 +143,14 @@ impl PlannedSet {
 
     /// Takes the instances of a collection.
     pub(super) fn take(&mut self, queried: &QueriedSet) {
-        let instances = Arc::clone(self.numbering.number(queried.rows().instances()));
+        let keys = queried.rows().instances();
+        let instances = Arc::clone(self.numbering.number(keys));
         if !self.labels.take(&instances) {
             return;
         }
         let has_instances = self.families.info.has_instances();
         for view in &mut self.views {
-            view.take(&instances, has_instances);
+            view.take(&instances, keys, has_instances);
         }
     }
 
@@ -178,7 +179,7 @@ impl PlannedSet {
 }
 
 impl View {
-    fn take(&mut self, instances: &Instances, has_instances: bool) {
+    fn take(&mut self, instances: &Instances, keys: &[Arc<InstanceKey>], has_instances: bool) {
         self.rows.clear();
         let Some(wanted) = self.pattern.path().instance.as_ref().filter(|_| has_instances) else {
             // A set without instances has one row.
@@ -193,14 +194,14 @@ impl View {
             return self.rows.extend((0..instances.len()).map(|row| Some(row) == taken));
         }
         let names_total = wanted.as_str().contains("_Total");
-        let is_taken = |instance: &Arc<Instance>| {
-            self.pattern.matches_instance(Some(instance.label())) && (names_total || !is_total(instance))
+        let is_taken = |(instance, key): (&Arc<Instance>, &Arc<InstanceKey>)| {
+            self.pattern.matches_instance(Some(instance.label())) && (names_total || !is_total(key))
         };
-        self.rows.extend(instances.iter().map(is_taken));
+        self.rows.extend(instances.iter().zip(keys).map(is_taken));
     }
 }
 
 /// Whether an instance is the sum of others.
-fn is_total(instance: &Instance) -> bool {
-    instance.name() == "_Total" || instance.name().ends_with(",_Total")
+fn is_total(key: &InstanceKey) -> bool {
+    key.is_reserved() && (key.name() == "_Total" || key.name().ends_with(",_Total"))
 }

@@ -14,7 +14,9 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::FlowError;
+use tachograph_logs::{Budget, ReadOptions};
 use tachograph_monitor::{Board, LogBoard, LogCatalogue, LogProgress, Reduced, Span};
+use tokio::sync::Notify;
 
 use super::Origin;
 use crate::answer::Refusal;
@@ -44,6 +46,16 @@ pub(crate) struct Log {
     /// What was found damaged, when it was last asked for.
     problems: Mutex<Vec<String>>,
     last_used: Mutex<Instant>,
+    /// The memory of all logs, and what this one has of it for as long as it is open.
+    all_memory: Budget,
+    memory: Mutex<Budget>,
+    freed: Arc<Notify>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.freed.notify_one();
+    }
 }
 
 /// How far a log is.
@@ -51,7 +63,7 @@ pub(crate) struct Log {
 pub(crate) enum LogState {
     Reading,
     Ready(Arc<Facts>),
-    Failed(String),
+    Failed(Refusal),
 }
 
 /// Which file it is, and how long.
@@ -101,6 +113,8 @@ impl Log {
         origin: Origin,
         files: Vec<(String, PathBuf)>,
         uploaded: Option<File>,
+        memory: Budget,
+        work: &Work,
     ) -> Self {
         Self {
             id,
@@ -114,6 +128,9 @@ impl Log {
             stamps: Mutex::default(),
             problems: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
+            memory: Mutex::new(memory.part()),
+            all_memory: memory,
+            freed: Arc::clone(&work.freed),
         }
     }
 
@@ -139,7 +156,7 @@ impl Log {
         match self.state() {
             LogState::Ready(facts) => Ok(facts),
             LogState::Reading => Err(Refusal::conflict("this log is still being read; ask again soon")),
-            LogState::Failed(why) => Err(Refusal::conflict(why)),
+            LogState::Failed(why) => Err(why),
         }
     }
 
@@ -185,6 +202,19 @@ impl Log {
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
+    /// How its files are read.
+    pub(crate) fn reading(&self) -> ReadOptions {
+        ReadOptions { budget: lock(&self.memory).clone(), ..ReadOptions::default() }
+    }
+
+    /// What is answered where its samples could not be read.
+    pub(crate) fn refusal(&self, error: &FlowError) -> Refusal {
+        match error {
+            FlowError::Log(over) if over.is_over_budget() => Refusal::no_memory(self.spoken(error)),
+            _ => Refusal::conflict(self.spoken(error)),
+        }
+    }
+
     /// A message about it, in which its files have the names that clients know.
     pub(crate) fn spoken(&self, message: impl Display) -> String {
         let mut text = message.to_string();
@@ -223,7 +253,7 @@ impl Log {
             let opened = work.run_long(move |_| {
                 *lock(&reading.stamps) = reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
                 let mut follow = |progress: LogProgress| reading.follow(progress);
-                let board = LogBoard::open(reading.paths(), &mut follow)
+                let board = LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
                     .map_err(|error| reading.unreadable(&error, notices.as_ref()))?;
                 let facts = Facts::of(&board);
                 Ok((board, facts))
@@ -233,7 +263,11 @@ impl Log {
                     charted.board = Some(board);
                     LogState::Ready(Arc::new(facts))
                 }
-                Err(why) => LogState::Failed(why.message().to_owned()),
+                Err(why) => {
+                    // What it had of the memory at most is given back: nothing of it is kept.
+                    *lock(&log.memory) = log.all_memory.part();
+                    LogState::Failed(why)
+                }
             };
             *lock(&log.state) = state;
         });
@@ -246,7 +280,7 @@ impl Log {
         {
             notices(&error.to_string());
         }
-        Refusal::conflict(self.spoken(error))
+        self.refusal(error)
     }
 
     fn follow(&self, progress: LogProgress) -> ControlFlow<()> {
@@ -283,12 +317,12 @@ impl Log {
             let (span, columns) = choose(whole)?;
             if counted.as_ref().is_none_or(|(counted, _)| *counted != paths) {
                 let all = board.reduce(whole, 1, &paths);
-                let all = all.map_err(|error| Refusal::conflict(log.spoken(error)))?;
+                let all = all.map_err(|error| log.refusal(&error))?;
                 *counted = Some((paths.clone(), all.series.len()));
             }
             check_cells(counted.as_ref().map_or(0, |(_, series)| *series), columns)?;
             let reduced = board.reduce(span, columns, &paths);
-            let reduced = reduced.map_err(|error| Refusal::conflict(log.spoken(error)))?;
+            let reduced = reduced.map_err(|error| log.refusal(&error))?;
             answer(Some(&reduced), &missing)
         })
         .await
@@ -331,7 +365,7 @@ impl Charted {
                 false => ControlFlow::Continue(()),
             };
             let selection = board.set_paths(&all, &mut follow);
-            let selection = selection.map_err(|error| Refusal::conflict(log.spoken(error)))?;
+            let selection = selection.map_err(|error| log.refusal(&error))?;
             if follow(LogProgress::default()).is_break() {
                 return Err(Cancel::refusal());
             }

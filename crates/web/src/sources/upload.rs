@@ -44,6 +44,7 @@ impl Sources {
         if bytes.is_some_and(|bytes| bytes > self.uploads.max_bytes) {
             return Err(too_long(self.uploads.max_bytes));
         }
+        self.check_memory()?;
         let mut open = self.lock();
         if open.arriving >= MAX_ARRIVING {
             return Err(Refusal::too_many(format!(
@@ -152,6 +153,8 @@ fn shown_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tachograph_logs::Budget;
+
     use super::*;
     use crate::options::Uploads;
     use crate::work::Work;
@@ -185,7 +188,8 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let folder = tempfile::tempdir().expect("a folder");
             let uploads = Uploads { folder: folder.path().to_path_buf(), ..Uploads::default() };
-            let sources = Sources::new(&[], uploads, None, Work::new(1)).expect("no files");
+            let sources =
+                Sources::new(&[], uploads, Budget::default(), None, Work::new(1)).expect("no files");
             let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: pieces });
             let began = Instant::now();
             let upload = sources.begin_upload(None).expect("a place");

@@ -16,6 +16,9 @@ export function recordedLog() {
   return recorded;
 }
 
+/** A name that would turn the text after it around. */
+export const TURNED = "a\u202eexe.txt\u2066\u0007";
+
 /** A name that a careless page would run. */
 export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
 
@@ -23,9 +26,9 @@ export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
  * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC, of counters without a pattern that anybody could mistake
  * for another one's. `machine` names its machine.
  */
-export function textLog(name, samples, { machine = "WEB1", hostile = false, from = 0 } = {}) {
+export function textLog(name, samples, { machine = "WEB1", instance = null, from = 0 } = {}) {
   const file = path.join(scratch, name);
-  const counters = ["Processor Information(_Total)\\% Processor Time", "Memory\\Available MBytes", hostile ? `Process(${HOSTILE.replaceAll('"', '""')})\\% Processor Time` : "System\\Threads"];
+  const counters = ["Processor Information(_Total)\\% Processor Time", "Memory\\Available MBytes", instance !== null ? `Process(${instance.replaceAll('"', '""')})\\% Processor Time` : "System\\Threads"];
   const two = (number) => String(number).padStart(2, "0");
   const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${counters.map((counter) => `"\\\\${machine}\\${counter}"`).join(",")}`];
   let seed = 12345 + from;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { drag, iso, legend, legendThat, rangeAfter, saved, scratch, serve, shown, tacho, test, withPage } from "./harness.mjs";
-import { recordedLog, textLog } from "./logs.mjs";
+import { HOSTILE, recordedLog, textLog } from "./logs.mjs";
 
 /** Rows of a CSV without quotes in fields. */
 const rowsOf = (text) => text.split("\r\n").filter(Boolean).map((line) => line.slice(1, -1).split('","'));
@@ -53,7 +53,7 @@ test("saving: the visible range as CSV is what tacho relog makes of it, and as B
 });
 
 test("saving: the chart as PNG and SVG", async () => {
-  const server = await serve(textLog("picture.csv", 5000, { hostile: true }));
+  const server = await serve(textLog("picture.csv", 5000, { instance: HOSTILE }));
   await withPage("save-picture", server.url, async (page) => {
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\Process(*)\\% Processor Time");

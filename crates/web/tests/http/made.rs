@@ -18,6 +18,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
 use tachograph_flow::sinks::LogSink;
+use tachograph_logs::Budget;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_monitor::View;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
@@ -159,6 +160,7 @@ pub(crate) struct Wishes {
     pub(crate) hosts: Vec<String>,
     pub(crate) max_upload: u64,
     pub(crate) max_uploads: usize,
+    pub(crate) memory: Budget,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) view: Option<View>,
 }
@@ -171,6 +173,7 @@ impl Default for Wishes {
             hosts: Vec::new(),
             max_upload: 4 << 20,
             max_uploads: 4,
+            memory: Budget::default(),
             tls: None,
             view: None,
         }
@@ -204,6 +207,8 @@ impl Served {
                 max_count: wishes.max_uploads,
                 ..Uploads::default()
             },
+            memory: wishes.memory,
+            release: None,
             log: None,
             notices: None,
             view: wishes.view,

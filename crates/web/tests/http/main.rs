@@ -3,6 +3,7 @@
 mod changing;
 mod client;
 mod hostile;
+mod limits;
 mod live;
 mod logs;
 mod made;

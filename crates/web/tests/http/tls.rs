@@ -1,7 +1,9 @@
 //! TLS, and what is refused without it.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +17,26 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 use crate::client::{connect, get, send};
 use crate::made::{Machine, Served, Wishes};
 
-/// A certificate of localhost, made for this test with its key.
-fn files() -> (PathBuf, PathBuf) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/tls");
-    (folder.join("cert.pem"), folder.join("key.pem"))
+/// A certificate of localhost with its key, generated for these tests. Nobody else can read the key.
+pub(crate) struct Files {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+pub(crate) fn files() -> Files {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/tls");
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("key.pem");
+    std::fs::copy(source.join("key.pem"), &key).expect("a copy");
+    std::fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("permissions");
+    Files { certificate: source.join("cert.pem"), key, _folder: folder }
 }
 
 #[test]
 fn a_connection_is_secret() {
     let machine = Machine::new(1);
-    let (certificate, key) = files();
+    let Files { certificate, key, _folder } = files();
     let token = Some("a-token-of-many-letters");
     let wishes = Wishes { tls: Some((certificate.clone(), key)), token, ..Wishes::default() };
     let served = Served::start(&machine, wishes);
@@ -72,6 +84,8 @@ fn others_are_let_in_only_with_a_token_or_tls() {
         live: machine.options(Duration::from_secs(1)),
         logs: Vec::new(),
         uploads: Uploads::default(),
+        memory: Default::default(),
+        release: None,
         log: None,
         notices: None,
         view: None,
@@ -86,7 +100,7 @@ fn others_are_let_in_only_with_a_token_or_tls() {
         assert!(Token::new(text).is_err(), "{text}");
     }
     // What is no certificate, or not the certificate's key.
-    let (certificate, key) = files();
+    let Files { certificate, key, _folder } = files();
     for tls in [(key.clone(), key.clone()), (certificate.clone(), certificate), ("/none".into(), key)] {
         assert!(Server::bind(ServeOptions { tls: Some(tls), ..options("127.0.0.1:0") }).is_err());
     }
@@ -98,4 +112,33 @@ fn others_are_let_in_only_with_a_token_or_tls() {
     let refused = Server::bind(options(&taken.to_string())).err().expect("refused").to_string();
     assert!(refused.contains(&taken.port().to_string()), "{refused}");
     assert_eq!(get(taken, "/").status, 200);
+}
+
+#[test]
+fn a_key_that_others_can_read_is_refused() {
+    let machine = Machine::new(1);
+    let Files { certificate, key, _folder } = files();
+    let bind = || {
+        Server::bind(ServeOptions {
+            metrics: Default::default(),
+            address: "127.0.0.1:0".parse().expect("an address"),
+            tls: Some((certificate.clone(), key.clone())),
+            token: None,
+            hosts: Vec::new(),
+            live: machine.options(Duration::from_secs(1)),
+            logs: Vec::new(),
+            uploads: Uploads::default(),
+            memory: Default::default(),
+            release: None,
+            log: None,
+            notices: None,
+            view: None,
+        })
+    };
+    assert!(bind().is_ok());
+    for mode in [0o644, 0o602, 0o604] {
+        std::fs::set_permissions(&key, Permissions::from_mode(mode)).expect("permissions");
+        let refused = bind().err().expect("refused").to_string();
+        assert!(refused.contains("chmod o-rw") && refused.contains("key.pem"), "{refused}");
+    }
 }

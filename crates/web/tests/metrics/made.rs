@@ -46,12 +46,12 @@ impl Provider for ShopProvider {
         if shop.fails {
             return Err(Failure::new(ErrorCode::NO_DATA, "closed"));
         }
-        for name in [shop.name.as_str(), "_Total"] {
-            if !rows.wants_instance(name, 0) {
+        let total = InstanceKey::new("_Total", 0, 0).reserved();
+        for key in [InstanceKey::new(shop.name.as_str(), 0, 0), total] {
+            if !rows.wants_instance(key.name(), 0) {
                 continue;
             }
-            let key = Arc::new(InstanceKey::new(name, 0, 0));
-            let mut row = rows.push(&key);
+            let mut row = rows.push(&Arc::new(key));
             row.set(1, shop.requests);
             row.set_with_base(2, 25_000_000, 5);
             row.set(3, (-3_i64).cast_unsigned());

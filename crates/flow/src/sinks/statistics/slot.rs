@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
+use tachograph_counters::set::{Counter, CounterSet, Instance, Instances, rows_before};
 use tachograph_counters::{Calculator, RawValue};
 
 use super::Reach;
+use super::columns::Columns;
 use super::tracked::{Label, SeriesKey, Tracked};
 
 /// In place of a series: the value counts elsewhere.
@@ -17,6 +18,14 @@ pub(super) const COUNTED_ELSEWHERE: u32 = u32::MAX;
 /// lines, and a log can have more of them than caches hold: so each is fetched once a run, not once a sample.
 const RUN_BYTES: usize = 4 << 20;
 const MAX_RUN_SAMPLES: usize = 32;
+/// The same for the runs of all groups together: a text log can have a million groups of one value.
+const RUNS_BYTES: usize = 64 << 20;
+
+/// How many samples a run may have, of a sample with so many groups and values.
+pub(super) fn run_samples(groups: usize, values: usize) -> usize {
+    let bytes = groups * size_of::<Moment>() + values * size_of::<RawValue>();
+    (RUNS_BYTES / bytes.max(1)).clamp(1, MAX_RUN_SAMPLES)
+}
 
 /// Names of a set in lower case, for keys.
 struct LowerNames {
@@ -42,10 +51,8 @@ pub(super) struct Slot {
     pub(super) instances: Instances,
     pub(super) identities: Vec<u64>,
     calculators: Vec<Calculator>,
-    /// For each value of the group, its series.
+    /// For each value of the group, its series: as many per row of `instances` as there are counters.
     pub(super) series: Vec<u32>,
-    /// By the instance's number: the series of its row, for every instance that was ever here.
-    by_instance: Vec<Vec<u32>>,
     /// The run: sample after sample, `series.len()` values each.
     values: Vec<RawValue>,
     moments: Vec<Moment>,
@@ -53,6 +60,10 @@ pub(super) struct Slot {
     first: u64,
     last: u64,
     pub(super) boot_time: i64,
+    /// The number of the last sample that the group was part of, baselines too.
+    pub(super) seen: Option<u64>,
+    /// For each counter its index in [`Columns`]; empty where the group is of one fixed instance.
+    pub(super) columns: Vec<u32>,
 }
 
 impl Slot {
@@ -65,12 +76,13 @@ impl Slot {
             identities: Vec::new(),
             calculators: group.set.counters.iter().map(Counter::calculator).collect(),
             series: Vec::new(),
-            by_instance: Vec::new(),
             values: Vec::new(),
             moments: Vec::new(),
             first: 0,
             last: 0,
             boot_time: 0,
+            seen: None,
+            columns: Vec::new(),
         }
     }
 
@@ -84,48 +96,79 @@ impl Slot {
             && self.boot_time == sample.boot_time_of(group).0
     }
 
-    /// Takes over the group's instances. Series of instances that went away are interrupted; `find` gives the series of
-    /// those that were never here.
+    /// Takes over the group's instances. Series of instances that went away are interrupted, also of those that were in
+    /// another log before and went away between the logs; `find` gives the series of those that were absent from the group
+    /// before.
     pub(super) fn follow(
         &mut self,
         group: &Group,
         log: u32,
+        sample_number: u64,
+        columns: &Columns,
         series: &mut Vec<Tracked>,
         mut find: impl FnMut(SeriesKey, usize, &Arc<Instance>, &mut Vec<Tracked>) -> Option<u32>,
     ) {
-        let before = std::mem::take(&mut self.series);
-        for instance in group.instances.iter() {
-            let id = instance.id() as usize;
-            if id >= self.by_instance.len() {
-                self.by_instance.resize(id + 1, Vec::new());
+        let width = self.calculators.len();
+        let rows = rows_before(&self.instances, &group.instances);
+        let mut is_gone = vec![true; self.instances.len()];
+        let mut now = Vec::with_capacity(group.instances.len() * width);
+        for (instance, row) in group.instances.iter().zip(&rows) {
+            match *row {
+                Some(row) => {
+                    is_gone[row] = false;
+                    now.extend_from_slice(&self.series[row * width..(row + 1) * width]);
+                }
+                None => now.extend((0..width).map(|column| {
+                    let key = self.key(column, instance);
+                    find(key, column, instance, series).unwrap_or(COUNTED_ELSEWHERE)
+                })),
             }
-            if self.by_instance[id].is_empty() {
-                self.by_instance[id] = (0..group.set.counters.len())
-                    .map(|column| {
-                        let key = self.key(column, instance);
-                        find(key, column, instance, series).unwrap_or(COUNTED_ELSEWHERE)
-                    })
-                    .collect();
+        }
+        let before = std::mem::replace(&mut self.series, now);
+        for (row, _) in is_gone.iter().enumerate().filter(|(_, is_gone)| **is_gone) {
+            for &gone in &before[row * width..(row + 1) * width] {
+                if gone != COUNTED_ELSEWHERE {
+                    series[gone as usize].leave(log);
+                }
             }
-            self.series.extend_from_slice(&self.by_instance[id]);
         }
         self.instances = Arc::clone(&group.instances);
-        let mut now = self.series.clone();
-        now.sort_unstable();
-        let is_gone = |number: &u32| *number != COUNTED_ELSEWHERE && now.binary_search(number).is_err();
-        for gone in before.into_iter().filter(is_gone) {
-            series[gone as usize].leave(log);
+        for (row, _) in rows.iter().enumerate().filter(|(_, row_before)| row_before.is_none()) {
+            for (column, &number) in self.series[row * width..(row + 1) * width].iter().enumerate() {
+                if number == COUNTED_ELSEWHERE {
+                    continue;
+                }
+                let tracked = &mut series[number as usize];
+                if let Some(last) = tracked.last_in_other_log(log)
+                    && self.has_missed(last, self.columns.get(column), sample_number, columns)
+                {
+                    tracked.series.interrupt();
+                }
+            }
+        }
+    }
+
+    /// Whether an instance that arrives with a sample, and was in another log up to the sample `last`, was missing from one
+    /// in between: from one of this log, or from the first of another.
+    fn has_missed(&self, last: u64, column: Option<&u32>, sample_number: u64, columns: &Columns) -> bool {
+        self.seen.is_some_and(|seen| seen > last)
+            || column.is_some_and(|&column| columns.began_between(column, last, sample_number))
+    }
+
+    /// What a counter of the group is known by, whatever the instance.
+    pub(super) fn column_key(&self, column: usize) -> SeriesKey {
+        SeriesKey {
+            machine: Arc::clone(&self.names.machine),
+            set: Arc::clone(&self.names.set),
+            instance: None,
+            counter: Arc::clone(&self.names.counters[column]),
+            formula: self.set.counters[column].counter_type.formula(),
         }
     }
 
     pub(super) fn key(&self, column: usize, instance: &Arc<Instance>) -> SeriesKey {
-        SeriesKey {
-            machine: Arc::clone(&self.names.machine),
-            set: Arc::clone(&self.names.set),
-            instance: self.set.has_instances.then(|| Label(Arc::clone(instance))),
-            counter: Arc::clone(&self.names.counters[column]),
-            formula: self.set.counters[column].counter_type.formula(),
-        }
+        let instance = self.set.has_instances.then(|| Label(Arc::clone(instance)));
+        SeriesKey { instance, ..self.column_key(column) }
     }
 
     pub(super) fn identity(&self, place: usize) -> u64 {
@@ -156,6 +199,7 @@ impl Slot {
         group: &Group,
         sample: &Sample,
         number: u64,
+        run_samples: usize,
         series: &mut [Tracked],
         reach: &mut Reach,
     ) {
@@ -168,15 +212,16 @@ impl Slot {
         self.last = number;
         self.values.extend_from_slice(&group.values);
         self.moments.push(sample.at);
-        if self.moments.len() >= MAX_RUN_SAMPLES || size_of_val(&*self.values) >= RUN_BYTES {
+        if self.moments.len() >= run_samples || size_of_val(&*self.values) >= RUN_BYTES {
             self.add_run(sample.log, series, reach);
         }
     }
 
-    /// Adds the run to the series, and forgets which series there are.
+    /// Adds the run to the series, and forgets which series there are: what follows begins as a log does.
     pub(super) fn interrupt(&mut self, log: u32, series: &mut [Tracked], reach: &mut Reach) {
         self.add_run(log, series, reach);
         self.series.clear();
+        self.seen = None;
         self.instances = Instances::default();
     }
 
@@ -200,8 +245,9 @@ impl Slot {
                     reach.note(tracked.sample);
                 }
                 tracked.sample = self.last;
+                tracked.is_counted = true;
                 let values = self.values[place..].iter().step_by(width);
-                tracked.series.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
+                tracked.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
             }
         }
         self.values.clear();

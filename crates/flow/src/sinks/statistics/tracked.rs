@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::civil::Moment;
 use tachograph_counters::set::{CounterSet, Instance};
-use tachograph_counters::{Formula, Pairing, Series, Statistics, Summary};
+use tachograph_counters::{Calculator, Formula, Pairing, RawValue, Series, Statistics, Summary};
 
+use super::causes::{Causes, CounterErrors};
 use super::{StatisticsOptions, StatisticsRow};
 
 /// What tells one series from another. Strings are shared: a log can have a million series.
@@ -45,18 +47,23 @@ pub(super) struct Tracked {
     pub(super) instance: Arc<Instance>,
     /// The log that the value before is from.
     log: Option<u32>,
+    /// The last start of the machine that was known; 0 before any was.
     boot_time: i64,
     identity: u64,
     /// The clock of the value before.
     time_base: i64,
     /// The number of the sample that the value before is from.
     pub(super) sample: u64,
+    /// Whether it was in a sample that is no baseline.
+    pub(super) is_counted: bool,
     /// Whether logs that lie side by side both have it: which of its values make a pair hangs on all that came before.
     pub(super) is_shared: bool,
     /// The log and its group that values come from. A log can hold a counter twice, by itself and within a wildcard:
     /// the first one counts.
     pub(super) claimed_log: Option<u32>,
     slot: usize,
+    /// Why its intervals were errors, where that is kept.
+    causes: Option<Box<Causes>>,
 }
 
 impl Tracked {
@@ -81,10 +88,39 @@ impl Tracked {
             identity: 0,
             time_base: set.counters[column].time_base,
             sample: 0,
+            is_counted: false,
             is_shared: false,
             claimed_log: None,
             slot: 0,
+            causes: options.with_causes.then(Box::default),
         }
+    }
+
+    /// Adds consecutive raw values, the first of them paired as `pairing` says.
+    pub(super) fn add_run<'a>(
+        &mut self,
+        calculator: &Calculator,
+        run: impl Iterator<Item = (&'a RawValue, Moment)>,
+        mut pairing: Pairing,
+    ) {
+        let Some(causes) = &mut self.causes else {
+            return self.series.add_run(calculator, run, pairing);
+        };
+        for (raw, at) in run {
+            if let Some(status) = self.series.add(calculator, raw, at, pairing) {
+                causes.note(status, at);
+            }
+            pairing = Pairing::Continues;
+        }
+    }
+
+    /// The errors by status, as far as their causes are kept.
+    pub(super) fn errors(&self) -> impl Iterator<Item = CounterErrors> {
+        let causes = self.causes.iter().flat_map(|causes| causes.iter());
+        causes.map(|&cause| CounterErrors {
+            path: self.set.path(&self.instance, &self.set.counters[self.column]),
+            cause,
+        })
     }
 
     pub(super) fn row(&self, summary: Summary, across_machines: bool) -> StatisticsRow {
@@ -120,13 +156,18 @@ impl Tracked {
         self.log.is_some()
     }
 
+    /// The number of the last sample that it was in, where that is of another log than this one.
+    pub(super) fn last_in_other_log(&self, log: u32) -> Option<u64> {
+        self.log.is_some_and(|last| last != log).then_some(self.sample)
+    }
+
     /// It is gone from a log.
     pub(super) fn leave(&mut self, log: u32) {
         self.is_shared |= self.log.is_some_and(|other| other != log);
         self.series.interrupt();
     }
 
-    /// How the value before may be used for one of this log, boot, process and clock; notes them.
+    /// How the value before may be used for one of this boot, process and clock; notes them, and the log.
     pub(super) fn pairing(&mut self, log: u32, boot_time: i64, identity: u64, time_base: i64) -> Pairing {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
         let broken = differ(self.identity, identity)
@@ -135,14 +176,11 @@ impl Tracked {
         self.time_base = time_base;
         // The numbers of logs that follow one another rise.
         self.is_shared |= self.log.is_some_and(|before| before > log);
-        let pairing = match self.log == Some(log) {
-            _ if broken => Pairing::Broken,
-            true => Pairing::Continues,
-            false => Pairing::NewLog,
-        };
         self.log = Some(log);
         self.identity = identity;
-        self.boot_time = boot_time;
-        pairing
+        if boot_time != 0 {
+            self.boot_time = boot_time;
+        }
+        if broken { Pairing::Broken } else { Pairing::Continues }
     }
 }

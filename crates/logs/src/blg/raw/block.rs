@@ -2,11 +2,28 @@
 //!
 //! Source: winperf.h. Sizes are the same in 32- and 64-bit Windows.
 
+use tachograph_counters::civil::FileTime;
 use zerocopy::little_endian::{I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// `PERF` in UTF-16.
 pub const SIGNATURE: [u8; 8] = *b"P\0E\0R\0F\0";
+
+/// A local time as SYSTEMTIME; zeros outside the calendar.
+pub fn system_time(local: FileTime) -> [U16; 8] {
+    let Some(civil) = local.to_civil() else { return [U16::ZERO; 8] };
+    [
+        civil.year() as u16,
+        civil.month() as u16,
+        civil.weekday().to_sunday_zero_offset() as u16,
+        civil.day() as u16,
+        civil.hour() as u16,
+        civil.minute() as u16,
+        civil.second() as u16,
+        civil.millisecond() as u16,
+    ]
+    .map(U16::new)
+}
 
 /// Head of the block, 0x58 bytes; the machine's name follows.
 #[derive(

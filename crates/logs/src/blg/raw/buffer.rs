@@ -12,6 +12,9 @@ pub const MAX_BUFFER_BYTES: usize = 16 << 20;
 /// Smallest buffer that is read.
 pub const MIN_BUFFER_BYTES: usize = 1024;
 
+/// Buffer flag: the last buffer of a flush.
+pub const FLAG_LAST_BUFFER: u16 = 0x01;
+
 /// Whether `bytes` can be the size of a buffer: a multiple of 512 between 1 KiB and 16 MiB.
 pub fn is_buffer_size(bytes: u32) -> bool {
     let bytes = bytes as usize;

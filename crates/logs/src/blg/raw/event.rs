@@ -22,6 +22,8 @@ pub const COUNTER_LIST: u8 = 0x20;
 pub const SAMPLE: u8 = 0x22;
 /// Event type: catalogue of instances, at the end of logs with block records.
 pub const CATALOGUE: u8 = 0x23;
+/// What is at 0x1C of a catalogue's payload.
+pub const CATALOGUE_SIGNATURE: u32 = 0x0000_05FF;
 /// Event type: name table.
 pub const NAME_TABLE: u8 = 0x24;
 
@@ -29,6 +31,10 @@ pub const NAME_TABLE: u8 = 0x24;
 pub const FULL_HEADER_32: u8 = 0x0A;
 /// Header type of events in 64-bit logs.
 pub const FULL_HEADER_64: u8 = 0x14;
+
+/// Process id in the events and the header of logs that Tachograph writes and marks steps of the clock in. Older versions
+/// wrote 0 there and no such marks; Windows never writes thread 0.
+pub const WRITER: u32 = 0x424C_0001;
 
 /// Most bytes that the parts of one event may add up to. A sample of 60,000 threads takes about 10 MB.
 pub const MAX_JOINED_BYTES: usize = 64 << 20;
@@ -43,6 +49,8 @@ pub struct Marks {
     pub is_restart: bool,
     /// Bit 2: another log began here before the logs were merged.
     pub is_new_log: bool,
+    /// Bit 3: the difference between the system time in the values and the sample's time changed here: the clock was set.
+    pub is_clock_step: bool,
 }
 
 impl Marks {
@@ -55,7 +63,17 @@ impl Marks {
         if header.header_type != FULL_HEADER_64 || context & 0xFFFF_0000 != Self::SIGNATURE {
             return Self::default();
         }
-        Self { is_baseline: context & 1 != 0, is_restart: context & 2 != 0, is_new_log: context & 4 != 0 }
+        Self {
+            is_baseline: context & 1 != 0,
+            is_restart: context & 2 != 0,
+            is_new_log: context & 4 != 0,
+            is_clock_step: context & 8 != 0,
+        }
+    }
+
+    /// Whether system times among the values may be at another distance from the samples' times from here on.
+    pub(crate) fn breaks_clock(self) -> bool {
+        self.is_clock_step || self.is_restart || self.is_new_log
     }
 
     /// The context that says so; 0, as Windows writes it, where there is nothing to say.
@@ -67,6 +85,7 @@ impl Marks {
             | u32::from(self.is_baseline)
             | u32::from(self.is_restart) << 1
             | u32::from(self.is_new_log) << 2
+            | u32::from(self.is_clock_step) << 3
     }
 }
 

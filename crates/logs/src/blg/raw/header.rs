@@ -3,6 +3,7 @@
 use zerocopy::little_endian::{I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::buffer::BUFFER_HEADER_BYTES;
 use super::zone::TimeZoneInformation;
 use super::{push_utf16_nul, rest, utf16_until_nul};
 use crate::problem::Problem;
@@ -11,6 +12,12 @@ use crate::problem::Problem;
 pub const MODE_SEQUENTIAL: u32 = 1;
 /// LogFileMode: the file is circular, its buffers in order of their sequence numbers.
 pub const MODE_CIRCULAR: u32 = 2;
+
+/// Where the end time lies in a file: behind the buffer's header, the event's header and four numbers, whatever the size of
+/// pointers.
+pub const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
+/// Where the number of buffers lies in a file.
+pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
 
 /// Header of the header event, 0x20 bytes.
 #[derive(
@@ -117,6 +124,13 @@ const START: usize = size_of::<SystemTraceHeader>();
 const POINTERS: usize = START + size_of::<LogfileHeaderStart>();
 
 impl LogfileHeader {
+    /// The build of the Windows that wrote the log; `None` for logs of this program, which names no thread and no clock of a
+    /// processor, as every Windows does.
+    pub fn windows_build(&self) -> Option<u32> {
+        let is_windows = self.system.thread_id.get() != 0 || self.start.cpu_mhz.get() != 0;
+        is_windows.then(|| self.start.build.get())
+    }
+
     /// Reads the header event at the start of `bytes`, which begin at file offset `offset`.
     ///
     /// # Errors

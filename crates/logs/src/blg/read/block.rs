@@ -8,11 +8,14 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Clocks, Group};
 use tachograph_counters::set::{CounterSet, InstanceTable};
 use zerocopy::FromBytes;
+use zerocopy::little_endian::U16;
 
 use super::columns::Columns;
 use super::names::Names;
 use super::rows::{RowNames, instance_name};
-use crate::blg::raw::block::{CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE};
+use crate::blg::raw::block::{
+    CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE, system_time,
+};
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
 use crate::problem::Problem;
 
@@ -25,8 +28,36 @@ pub(super) struct BlockDecoder {
 
 /// What a block is decoded with, beside its own bytes.
 pub(super) struct Context<'a> {
-    pub(super) names: &'a Names,
-    pub(super) parents: Parents<'a>,
+    names: &'a Names,
+    parents: Parents<'a>,
+    /// The sample's local time, and how blocks say it.
+    local: FileTime,
+    system_time: [U16; 8],
+    /// The local time of the block decoded last, and whether it is the sample's.
+    pub(super) record_time: Option<(FileTime, bool)>,
+}
+
+impl<'a> Context<'a> {
+    /// Of a sample of this local time.
+    pub(super) fn new(names: &'a Names, parents: Parents<'a>, local: FileTime) -> Self {
+        Self { names, parents, local, system_time: system_time(local), record_time: None }
+    }
+
+    /// The local time of a block, and whether it is the sample's in whole milliseconds. One outside the calendar is 0; `None`
+    /// where there is none.
+    fn time_of(&self, block: &DataBlock) -> Option<(FileTime, bool)> {
+        if block.system_time == self.system_time {
+            return Some((self.local, true));
+        }
+        if block.system_time == [U16::ZERO; 8] {
+            return None;
+        }
+        let [year, month, _, day, hour, minute, second, millisecond] =
+            block.system_time.map(|field| field.get());
+        let text =
+            format!("{month:02}/{day:02}/{year:04} {hour:02}:{minute:02}:{second:02}.{millisecond:03}");
+        Some((FileTime::parse_log_time(text.as_bytes()).unwrap_or_default(), false))
+    }
 }
 
 /// An object within a block: its head, and its bytes.
@@ -63,6 +94,7 @@ impl BlockDecoder {
         group: &mut Group,
     ) -> Result<Option<Problem>, Problem> {
         let block = check_block(record)?;
+        context.record_time = context.time_of(block);
         let objects = objects(record, block)?;
         let Some(object) =
             objects.iter().find(|object| object.head.name_index == block.default_object).or(objects.first())
@@ -83,7 +115,16 @@ impl BlockDecoder {
             object_frequency: object.head.frequency.get(),
         };
         let definitions = definitions(object)?;
-        self.columns.follow(object.head, definitions, &clocks, &self.machine, context.names);
+        let unknown = self.columns.follow(object.head, definitions, &clocks, &self.machine, context.names);
+        let unknown = unknown.map(|(number, counter_type)| {
+            let at = object.at
+                + object.head.header_bytes.get() as usize
+                + number * size_of::<CounterDefinition>()
+                + 0x1C;
+            Problem::new(at as u64, "the type of a counter is none that Windows knows")
+                .found(format_args!("{:#010x}", counter_type.0), "a type of winperf.h")
+                .note()
+        });
         group.describe(self.columns.set());
         group.clocks = clocks;
         self.rows.begin();
@@ -117,7 +158,7 @@ impl BlockDecoder {
         group.set_rows(
             self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?,
         );
-        Ok(minor)
+        Ok(minor.or(unknown))
     }
 
     /// Whether counter blocks, of lengths between these two, hold all counters.

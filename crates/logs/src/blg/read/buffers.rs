@@ -4,7 +4,9 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use zerocopy::FromBytes;
 
+use super::claims::{CLAIM_BYTES, Claims};
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
+use crate::blg::raw::header::END_TIME_AT;
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
 
@@ -29,6 +31,12 @@ pub(super) struct Buffers<R> {
     sequence: Option<u64>,
     /// Whether what stood before the buffer was overwritten.
     is_behind_gap: bool,
+    /// What the log's header says of its buffers.
+    claims: Claims,
+    /// Whether the file ended within the buffer in use: bytes that a recorder appends from now on belong to it.
+    is_short: bool,
+    /// In the buffer that a recorder may be writing: from where on events need not be whole.
+    unsettled: Option<usize>,
 }
 
 /// Which buffer is in use: how many were read, it included (0: none yet), its number, and in a circular log its sequence
@@ -40,9 +48,25 @@ pub(super) struct BufferPlace {
     sequence: Option<u64>,
 }
 
+/// What the header of a buffer says of its events, compared with what is there.
+struct Fill {
+    /// How many bytes are searched for events.
+    used: usize,
+    /// How many bytes of events the header counts; the header's own where it is wrong.
+    counted: usize,
+    /// Whether the header agrees with what is there.
+    is_whole: bool,
+}
+
+/// A buffer's header; of fewer bytes than that one whose numbers are all the largest.
+fn header_of(bytes: &[u8]) -> BufferHeader {
+    BufferHeader::read_from_prefix(bytes)
+        .map_or_else(|_| zerocopy::transmute!([0xFF_u8; BUFFER_HEADER_BYTES]), |(header, _)| header)
+}
+
 impl<R: Read + Seek> Buffers<R> {
     /// Takes over a stream whose buffer 0 was read already.
-    pub(super) fn new(stream: R, file_bytes: u64, buffer_bytes: usize) -> Self {
+    pub(super) fn new(stream: R, file_bytes: u64, buffer_bytes: usize, claims: Claims) -> Self {
         Self {
             stream,
             file_bytes,
@@ -54,6 +78,9 @@ impl<R: Read + Seek> Buffers<R> {
             number: 0,
             sequence: None,
             is_behind_gap: false,
+            claims,
+            is_short: false,
+            unsettled: None,
         }
     }
 
@@ -66,17 +93,9 @@ impl<R: Read + Seek> Buffers<R> {
         };
         let mut sequence = Vec::new();
         for number in 1..count {
-            self.stream
-                .seek(SeekFrom::Start(u64::from(number) * self.buffer_bytes as u64))
-                .map_err(LogError::io)?;
-            let mut header = [0; BUFFER_HEADER_BYTES];
             // A buffer without a whole header comes last, where its damage is told.
-            let place = match self.stream.read_exact(&mut header) {
-                Ok(()) => BufferHeader::read_from_bytes(&header).map(|header| header.sequence_number.get()),
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(u64::MAX),
-                Err(error) => return Err(LogError::io(error)),
-            };
-            sequence.push((place.unwrap_or(u64::MAX), number));
+            let header = self.header_in_file(u64::from(number))?;
+            sequence.push((header.sequence_number.get(), number));
         }
         sequence.sort_unstable();
         self.order = Some(sequence);
@@ -85,9 +104,7 @@ impl<R: Read + Seek> Buffers<R> {
 
     /// Back to the first data buffer.
     pub(super) fn rewind(&mut self) -> Result<(), LogError> {
-        self.read = 0;
-        self.sequence = None;
-        self.stream.seek(SeekFrom::Start(self.buffer_bytes as u64)).map_err(LogError::io)?;
+        self.stand_before(0);
         Ok(())
     }
 
@@ -121,7 +138,7 @@ impl<R: Read + Seek> Buffers<R> {
             }
             _ => return Ok(false),
         };
-        self.stand_before(before)?;
+        self.stand_before(before);
         // What is wrong with it was told when it was read first.
         let mut ignored = Problems::default();
         Ok(self.next(&mut ignored)? && self.number == place.number)
@@ -137,24 +154,23 @@ impl<R: Read + Seek> Buffers<R> {
         let Some(before) = count.checked_sub(wanted).filter(|&before| before > self.read) else {
             return Ok(false);
         };
-        self.stand_before(before)?;
+        self.stand_before(before);
         Ok(true)
     }
 
     /// Makes the buffer the next one that so many are read before.
-    fn stand_before(&mut self, before: usize) -> Result<(), LogError> {
+    fn stand_before(&mut self, before: usize) {
         self.read = before;
         self.sequence = None;
         self.bytes.clear();
         self.used = 0;
-        if self.order.is_none() {
-            let start = (before as u64 + 1).saturating_mul(self.buffer_bytes as u64);
-            self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
-        }
-        Ok(())
+        self.is_short = false;
+        self.unsettled = None;
     }
 
     /// Reads the next buffer; false at the end.
+    ///
+    /// A short buffer is the last one, also when a recorder appends meanwhile: the rest of it was not read.
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<bool, LogError> {
         loop {
             let place = match &self.order {
@@ -164,35 +180,121 @@ impl<R: Read + Seek> Buffers<R> {
                     Some(&place) => Some(place),
                 },
             };
-            let number = place.map_or(self.read as u64 + 1, |(_, number)| u64::from(number));
-            if place.is_some() {
-                let start = number * self.buffer_bytes as u64;
-                self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
+            if self.is_short && place.is_none() {
+                return Ok(false);
             }
-            self.bytes.clear();
-            self.used = 0;
-            (&mut self.stream)
-                .take(self.buffer_bytes as u64)
-                .read_to_end(&mut self.bytes)
-                .map_err(LogError::io)?;
+            let number = place.map_or(self.read as u64 + 1, |(_, number)| u64::from(number));
+            self.read_buffer(number)?;
             if self.bytes.is_empty() {
                 return Ok(false);
             }
             self.read += 1;
             self.number = number;
+            let is_unfinished = number >= self.claims.buffers;
             if let Some((sequence, _)) = place {
-                let found = BufferHeader::read_from_prefix(&self.bytes)
-                    .map_or(u64::MAX, |(header, _)| header.sequence_number.get());
-                if found != sequence {
-                    // A recorder has overwritten it since: what is there now is later than the rest of this reading.
+                // A recorder has overwritten it since, or while it was read: it is later than the rest of this reading.
+                if header_of(&self.bytes).sequence_number.get() != sequence
+                    || (is_unfinished && self.header_in_file(number)?.sequence_number.get() != sequence)
+                {
                     continue;
                 }
                 let before = self.sequence.replace(sequence);
                 self.is_behind_gap = before.is_none_or(|before| before.checked_add(1) != Some(sequence));
             }
-            self.used = self.check_header(problems);
+            let mut found = Problems::default();
+            let mut fill = self.check_header(&mut found);
+            if is_unfinished && self.is_last(fill.is_whole)? {
+                self.unsettled = Some(fill.counted);
+            } else {
+                if is_unfinished && !fill.is_whole && place.is_none() {
+                    // The recorder has begun the next buffer since: from then on this one stays as it is.
+                    self.read_buffer(number)?;
+                    found = Problems::default();
+                    fill = self.check_header(&mut found);
+                }
+                problems.append(found);
+            }
+            self.used = fill.used;
             return Ok(true);
         }
+    }
+
+    /// Whether the buffer in use is the last one of the log; of one that is whole and does not end the file it does not
+    /// matter.
+    fn is_last(&mut self, is_whole: bool) -> Result<bool, LogError> {
+        if let Some(order) = &self.order {
+            return Ok(self.read == order.len());
+        }
+        if self.is_short {
+            return Ok(true);
+        }
+        if is_whole {
+            return Ok(false);
+        }
+        let file_bytes = self.stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
+        let is_last = file_bytes <= (self.number + 1) * self.buffer_bytes as u64;
+        self.is_short |= is_last;
+        Ok(is_last)
+    }
+
+    fn read_buffer(&mut self, number: u64) -> Result<(), LogError> {
+        self.bytes.clear();
+        self.used = 0;
+        self.unsettled = None;
+        let start = number.saturating_mul(self.buffer_bytes as u64);
+        self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
+        (&mut self.stream)
+            .take(self.buffer_bytes as u64)
+            .read_to_end(&mut self.bytes)
+            .map_err(LogError::io)?;
+        self.is_short = self.bytes.len() < self.buffer_bytes;
+        Ok(())
+    }
+
+    /// The header that the file has now for a buffer; all its numbers are the largest where less than that is there.
+    fn header_in_file(&mut self, number: u64) -> Result<BufferHeader, LogError> {
+        let start = number.saturating_mul(self.buffer_bytes as u64);
+        self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
+        let mut header = [0; BUFFER_HEADER_BYTES];
+        match self.stream.read_exact(&mut header) {
+            Ok(()) => Ok(header_of(&header)),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(header_of(&[])),
+            Err(error) => Err(LogError::io(error)),
+        }
+    }
+
+    /// Whether an event at `at` of the buffer in use may be one that a recorder is writing, so that it need not be whole.
+    pub(super) fn is_unsettled(&self, at: usize) -> bool {
+        self.unsettled.is_some_and(|from| at >= from)
+    }
+
+    /// Whether a recorder may still be writing to the log: its header does not count the buffer in use.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.number >= self.claims.buffers
+    }
+
+    /// Compares what the header says of the log's end with the file. One that is longer than its header says was not finished.
+    pub(super) fn check_end(&mut self) -> Result<Option<Problem>, LogError> {
+        if self.contradiction()?.is_none() {
+            return Ok(None);
+        }
+        // A recorder may have finished the log just when the header was read, half of it before and half after.
+        let mut fields = [0; CLAIM_BYTES];
+        self.stream.seek(SeekFrom::Start(END_TIME_AT)).map_err(LogError::io)?;
+        match self.stream.read_exact(&mut fields) {
+            Ok(()) => self.claims.update(&fields),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
+            Err(error) => return Err(LogError::io(error)),
+        }
+        self.contradiction()
+    }
+
+    fn contradiction(&mut self) -> Result<Option<Problem>, LogError> {
+        let file_bytes = self.stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
+        let size = self.buffer_bytes as u64;
+        let number = file_bytes.saturating_sub(1) / size;
+        let header = self.header_in_file(number)?;
+        Ok(self.claims.check(file_bytes, size, self.order.is_none(), number, &header))
     }
 
     /// Whether, in a circular log, what stood before this buffer was overwritten: parts of an event that began there may
@@ -215,6 +317,11 @@ impl<R: Read + Seek> Buffers<R> {
         self.number * self.buffer_bytes as u64
     }
 
+    /// How many bytes a buffer has room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     pub(super) fn bytes_read(&self) -> u64 {
         ((self.read as u64 + 1) * self.buffer_bytes as u64).min(self.file_bytes)
     }
@@ -224,24 +331,28 @@ impl<R: Read + Seek> Buffers<R> {
     }
 
     /// How many bytes of the buffer hold events, as far as they are there.
-    fn check_header(&self, problems: &mut Problems) -> usize {
+    fn check_header(&self, problems: &mut Problems) -> Fill {
         let offset = self.offset();
         let there = self.bytes.len();
+        // Where the header says nothing: its events are searched for.
+        let unknown = |used| Fill { used, counted: BUFFER_HEADER_BYTES, is_whole: false };
         let Ok((header, _)) = BufferHeader::read_from_prefix(&self.bytes) else {
             problems.push(
                 Problem::new(offset, "the file ends within a buffer's header").found(there, "72 bytes"),
             );
-            return 0;
+            return unknown(0);
         };
         if self.bytes.iter().all(|&byte| byte == 0) {
             problems.push(Problem::new(offset, "a buffer of zeros: it was never written"));
-            return 0;
+            return unknown(0);
         }
+        let mut is_whole = true;
         if header.buffer_size.get() as usize != self.buffer_bytes {
             problems.push(
                 Problem::new(offset, "the size in a buffer's header differs from the file's")
                     .found(header.buffer_size.get(), self.buffer_bytes.to_string()),
             );
+            is_whole = false;
         }
         let fill = header.offset.get() as usize;
         if fill < BUFFER_HEADER_BYTES || fill > self.buffer_bytes {
@@ -251,28 +362,29 @@ impl<R: Read + Seek> Buffers<R> {
                 Problem::new(offset + 0x30, "a buffer's fill is wrong; its events are searched for")
                     .found(fill, format!("72 to {}", self.buffer_bytes)),
             );
-            return second.unwrap_or(there);
+            return unknown(second.unwrap_or(there));
         }
         if fill > there {
             problems.push(
                 Problem::new(offset + there as u64, "the file ends within a buffer")
                     .found(there, format!("{fill} bytes of it")),
             );
-            return there;
+            return unknown(there);
         }
         // Writers fill up with FF. Anything else after the fill is a sample that was being written when the recorder was
         // killed, or the fill is damaged, or it was cut off within its four bytes: what is whole there is read.
         if self.bytes[fill..].iter().any(|&byte| byte != 0xFF) {
             if self.order.is_some() {
-                return self.without_stale(&header, fill, problems);
+                let used = self.without_stale(&header, fill, problems);
+                return Fill { used, counted: fill, is_whole: false };
             }
             problems.push(Problem::new(
                 offset + fill as u64,
                 "bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill",
             ));
-            return there;
+            return Fill { used: there, counted: fill, is_whole: false };
         }
-        fill
+        Fill { used: fill, counted: fill, is_whole }
     }
 
     /// How many bytes hold events in a buffer of a circular log that has something after its fill: in a buffer that is

@@ -97,7 +97,8 @@ impl Columns {
         self.least_block_bytes
     }
 
-    /// Makes the columns for these definitions, unless they are those of the block before.
+    /// Makes the columns for these definitions, unless they are those of the block before. Gives the number and the type of
+    /// the first definition whose type is unknown, where they changed.
     pub(super) fn follow(
         &mut self,
         object: &ObjectType,
@@ -105,7 +106,7 @@ impl Columns {
         clocks: &Clocks,
         machine: &str,
         names: &Names,
-    ) {
+    ) -> Option<(usize, CounterType)> {
         let frequencies = (clocks.frequency, clocks.object_frequency);
         let has_instances = object.instance_count.get() >= 0;
         if self.definitions == definitions.as_bytes()
@@ -113,7 +114,7 @@ impl Columns {
             && self.set.has_instances == has_instances
             && !self.list.is_empty()
         {
-            return;
+            return None;
         }
         self.definitions.clear();
         self.definitions.extend_from_slice(definitions.as_bytes());
@@ -169,6 +170,11 @@ impl Columns {
         if set != *self.set {
             self.set = Arc::new(set);
         }
+        definitions
+            .iter()
+            .map(|definition| CounterType(definition.counter_type.get()))
+            .enumerate()
+            .find(|(_, counter_type)| !counter_type.is_known())
     }
 }
 

@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 use super::buffers::{BufferPlace, Buffers};
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::{
-    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, MAX_JOINED_BYTES,
+    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, MAX_JOINED_BYTES, Marks,
     PDH_EVENT_CLASS, SAMPLE,
 };
 use crate::blg::raw::round_up_8;
@@ -36,6 +36,8 @@ pub(super) struct Events<R> {
     starts: [Option<usize>; 2],
     /// Whether what comes next may be parts of an event whose first ones a circular log has overwritten.
     is_behind_gap: bool,
+    /// The GUID that the header names the log by.
+    log_guid: Option<[u8; 16]>,
 }
 
 /// Where the next event begins.
@@ -54,7 +56,13 @@ enum Payload {
 }
 
 impl<R: Read + Seek> Events<R> {
-    pub(super) fn new(buffers: Buffers<R>) -> Self {
+    /// How much room a buffer and a joined event have.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        (self.buffers.capacity() + self.joined.capacity()) as u64
+    }
+
+    /// `log_guid` is the one that the header names the log by.
+    pub(super) fn new(buffers: Buffers<R>, log_guid: Option<[u8; 16]>) -> Self {
         Self {
             buffers,
             at: usize::MAX,
@@ -65,6 +73,7 @@ impl<R: Read + Seek> Events<R> {
             has_others: false,
             starts: [None; 2],
             is_behind_gap: false,
+            log_guid,
         }
     }
 
@@ -75,6 +84,20 @@ impl<R: Read + Seek> Events<R> {
 
     pub(super) fn buffers(&self) -> &Buffers<R> {
         &self.buffers
+    }
+
+    /// What contradicts, at the end of the log, what its header says of it.
+    pub(super) fn check_end(&mut self) -> Result<Option<Problem>, LogError> {
+        self.buffers.check_end()
+    }
+
+    /// Where in the file the header of the event begins whose last part was given out.
+    pub(super) fn header_offset(&self) -> u64 {
+        let payload = match &self.payload {
+            Payload::InBuffer(_) => self.file_offset(0),
+            Payload::Joined => self.part_offsets.last().map_or(0, |&(_, offset)| offset),
+        };
+        payload.saturating_sub(EVENT_HEADER_BYTES as u64)
     }
 
     /// Back to the first event.
@@ -163,15 +186,18 @@ impl<R: Read + Seek> Events<R> {
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<Option<EventHeader>, LogError> {
         loop {
             let Some((header, payload)) = self.next_part(problems)? else {
-                if let Some(unfinished) = self.unfinished.take() {
-                    self.drop_parts(&unfinished, problems);
+                // The recorder may be writing the rest of its parts.
+                if let Some(unfinished) = self.unfinished.take()
+                    && !self.buffers.is_unfinished()
+                {
+                    self.drop_parts(&unfinished, None, problems);
                 }
                 return Ok(None);
             };
             self.is_behind_gap &= header.part.get() > 1;
             if header.parts.get() == 1 && header.part.get() == 1 {
                 if let Some(unfinished) = self.unfinished.take() {
-                    self.drop_parts(&unfinished, problems);
+                    self.drop_parts(&unfinished, Some(&header), problems);
                     if self.look_back(self.starts[0], payload.start - EVENT_HEADER_BYTES, problems) {
                         continue;
                     }
@@ -195,7 +221,7 @@ impl<R: Read + Seek> Events<R> {
             let same = (unfinished.kind, unfinished.local_time, unfinished.parts)
                 == (header.kind, header.local_time, header.parts);
             if !same || part != next {
-                self.drop_parts(&unfinished, problems);
+                self.drop_parts(&unfinished, Some(header), problems);
                 let limit = payload.start - EVENT_HEADER_BYTES;
                 if self.look_back(self.starts[0], limit, problems) {
                     return false;
@@ -257,7 +283,12 @@ impl<R: Read + Seek> Events<R> {
         self.joined.extend_from_slice(&self.buffers.used()[payload]);
     }
 
-    fn drop_parts(&mut self, unfinished: &EventHeader, problems: &mut Problems) {
+    /// Leaves out an event that is followed by `next` instead of its last parts. Where a log was appended to, a killed recorder
+    /// left it.
+    fn drop_parts(&mut self, unfinished: &EventHeader, next: Option<&EventHeader>, problems: &mut Problems) {
+        if next.is_some_and(|next| Marks::of(next).is_new_log) {
+            return;
+        }
         let offset = self.part_offsets.first().map_or(0, |&(_, offset)| offset);
         problems.push(
             Problem::new(offset, "an event whose last parts are missing; left out")
@@ -282,8 +313,11 @@ impl<R: Read + Seek> Events<R> {
             }
             let used = self.buffers.used();
             let offset = self.buffers.offset() + self.at as u64;
-            match look_at(&used[self.at..], offset) {
+            match look_at(&used[self.at..], offset, self.log_guid) {
                 Ok(Looked { header, size }) => {
+                    if let Some(header) = header.filter(|header| header.class != PDH_EVENT_CLASS) {
+                        problems.push(wrong_class(&header, offset));
+                    }
                     let payload = self.at + EVENT_HEADER_BYTES..self.at + size;
                     let is_sample =
                         header.is_some_and(|header| header.kind == SAMPLE && header.parts.get() == 1);
@@ -295,6 +329,11 @@ impl<R: Read + Seek> Events<R> {
                     self.has_others = true;
                 }
                 Err(problem) => {
+                    self.has_others |= is_of_other_trace(&used[self.at..]);
+                    if self.buffers.is_unsettled(self.at) && find_event(used, self.at + 8).is_none() {
+                        // The recorder is writing this event, or was killed while it did. A mark taken here stays true.
+                        return Ok(None);
+                    }
                     let before = self.starts[1].take();
                     if self.look_back(before, self.at, problems) {
                         continue;
@@ -318,8 +357,27 @@ struct Looked {
     size: usize,
 }
 
-/// Reads the header at the start of `bytes`, which end where the buffer's events end.
-fn look_at(bytes: &[u8], offset: u64) -> Result<Looked, Problem> {
+/// Whether an event is of a kind that performance logs never have, but traces of the kernel and of programs do.
+///
+/// Source: `TRACE_HEADER_TYPE_...` (ntwmi.h): system, compact, instance, timed, error, message, performance information,
+/// and event headers.
+fn is_of_other_trace(bytes: &[u8]) -> bool {
+    const MESSAGE_FLAGS: u8 = 0x90;
+    let &[_, _, kind, marker, ..] = bytes else { return false };
+    matches!(marker, MARKER_FLAGS | MESSAGE_FLAGS) && matches!(kind, 1..=4 | 11..=13 | 15..=19 | 21)
+}
+
+/// An event that is one of the log's by the log's GUID alone.
+#[cold]
+fn wrong_class(header: &EventHeader, offset: u64) -> Problem {
+    let guid = |bytes| uuid::Uuid::from_bytes_le(bytes).hyphenated().to_string();
+    Problem::new(offset + 0x18, "an event's class GUID is wrong; its log GUID is the log's, so it is read")
+        .found(guid(header.class), guid(PDH_EVENT_CLASS))
+}
+
+/// Reads the header at the start of `bytes`, which end where the buffer's events end. An event is the log's by its class,
+/// or by the GUID of the log.
+fn look_at(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<Looked, Problem> {
     let Ok((header, _)) = EventHeader::read_from_prefix(bytes) else {
         return Err(Problem::new(offset, "an event is cut off").found(bytes.len(), "at least 72 bytes"));
     };
@@ -328,7 +386,8 @@ fn look_at(bytes: &[u8], offset: u64) -> Result<Looked, Problem> {
             .found(format_args!("{:02x} {:02x}", header.header_type, header.marker), "0a c0 or 14 c0"));
     }
     let size = usize::from(header.size.get());
-    let is_ours = header.class == PDH_EVENT_CLASS;
+    let is_ours =
+        header.class == PDH_EVENT_CLASS || (size >= EVENT_HEADER_BYTES && log_guid == Some(header.log_guid));
     let smallest = if is_ours { EVENT_HEADER_BYTES } else { 0x30 };
     if size < smallest || size > bytes.len() {
         return Err(Problem::new(offset, "an event's size is wrong; the event is left out")

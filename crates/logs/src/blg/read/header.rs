@@ -37,3 +37,28 @@ pub(super) fn read(bytes: &mut [u8]) -> Result<(LogfileHeader, Option<Problem>),
         Err(_) => Err(LogError::corrupt(problem)),
     }
 }
+
+/// Minutes that the local time of any place on Earth is from UTC, at most.
+const MAX_BIAS: i32 = 14 * 60;
+
+/// Checks the biases of the log's time zone, each alone and as it is in force.
+pub(super) fn check_zone(header: &LogfileHeader) -> Option<Problem> {
+    let pointers = if header.start.pointer_size.get() == 4 { 8 } else { 16 };
+    let at = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x38 + pointers;
+    let zone = &header.zone;
+    let bias = zone.bias.get();
+    let (standard, daylight) = (zone.standard_bias.get(), zone.daylight_bias.get());
+    [
+        (0, bias),
+        (0x54, standard),
+        (0x54, bias.saturating_add(standard)),
+        (0xA8, daylight),
+        (0xA8, bias.saturating_add(daylight)),
+    ]
+    .into_iter()
+    .find(|(_, bias)| bias.unsigned_abs() > MAX_BIAS.unsigned_abs())
+    .map(|(field, bias)| {
+        Problem::new(at + field, "the log's time zone is more than 14 hours from UTC")
+            .found(format_args!("{bias} minutes"), format!("-{MAX_BIAS} to {MAX_BIAS} minutes"))
+    })
+}

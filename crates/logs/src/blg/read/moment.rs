@@ -1,10 +1,10 @@
 //! When a sample was taken: its local time, and what else it tells.
 
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::Extent;
+use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{Class, Subtype, TimeBase};
+
+use crate::blg::clock::system_times;
 
 /// How far a clock read with a value may be from the sample's.
 const NEAR: i64 = 10 * FileTime::PER_MINUTE;
@@ -28,20 +28,8 @@ pub(super) fn of(
     sample
         .groups
         .iter()
-        .filter_map(utc_of)
+        .filter_map(|group| system_times(group).next())
+        .map(|(_, utc)| utc)
         .find_map(|utc| [first, second].into_iter().find(|moment| is_near(moment, utc)))
         .unwrap_or_else(|| zone.local_to_moment(local, previous_utc))
-}
-
-/// System time, UTC, that was read with a group.
-fn utc_of(group: &Group) -> Option<FileTime> {
-    if group.set.extent == Extent::Table {
-        return (group.clocks.system_time.0 != 0).then_some(group.clocks.system_time);
-    }
-    let counter_type = group.set.counters.first()?.counter_type;
-    let raw = group.values.first().filter(|raw| raw.status.is_good())?;
-    let is_system_time = counter_type.class() == Class::Counter
-        && counter_type.time_base() == TimeBase::HundredNs
-        && counter_type.subtype() != Subtype::Precision;
-    is_system_time.then_some(FileTime(raw.second))
 }

@@ -72,11 +72,9 @@ impl MultiDecoder {
                 }
             },
         ));
-        if !same {
-            self.rename(record, items, names, table)?;
-        }
+        let problem = if same { None } else { self.rename(record, items, names, table)? };
         group.set_rows(&self.instances);
-        Ok(None)
+        Ok(problem)
     }
 
     #[cold]
@@ -86,13 +84,15 @@ impl MultiDecoder {
         items: &[MultiItem],
         names: &[u8],
         table: &mut InstanceTable,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Problem>, Problem> {
         // Whatever goes wrong below, the next record must not be taken for one with these names.
         self.name_offsets.clear();
         self.instances = Instances::default();
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
         let mut numbering = Numbering::new(record.len());
+        let mut problem = None;
+        let mut packed = first_name;
         for (number, item) in items.iter().enumerate() {
             let at = (item.name_offset.get() as usize).saturating_add(8);
             let Some(bytes) = record.get(at..).filter(|_| at >= first_name) else {
@@ -100,17 +100,40 @@ impl MultiDecoder {
                 return Err(Problem::new(place as u64, "an instance's name lies outside its multi record")
                     .found(at - 8, format!("{} to {}", first_name - 8, record.len() - 8)));
             };
-            let (text, _) = utf16_until_nul(bytes);
+            let (text, taken) = utf16_until_nul(bytes);
+            if at != packed && problem.is_none() {
+                let place = MULTI_HEAD_BYTES + number * MULTI_ITEM_BYTES;
+                problem = Some(
+                    Problem::new(place as u64, "the names of a multi record do not follow one another")
+                        .found(at - 8, (packed - 8).to_string()),
+                );
+            }
+            packed = at + taken;
             let (parent, rest) = match text.split_once('/') {
                 Some((parent, rest)) if self.has_parents => (Some(parent), rest),
                 _ => (None, text.as_str()),
             };
             instances.push(numbering.next(table, parent, rest)?);
         }
+        if problem.is_none() {
+            problem = check_padding(record, packed);
+        }
         self.instances = instances.into();
-        self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
+        // Of names with a problem the next record is told it again.
+        if problem.is_none() {
+            self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
+        }
         self.name_bytes.clear();
         self.name_bytes.extend_from_slice(names);
-        Ok(())
+        Ok(problem)
     }
+}
+
+/// Whether only zeros follow the names of a multi record, which end at `end`.
+fn check_padding(record: &[u8], end: usize) -> Option<Problem> {
+    let at = record.get(end..)?.iter().position(|&byte| byte != 0)?;
+    Some(
+        Problem::new((end + at) as u64, "bytes after the names of a multi record")
+            .found(format_args!("{:#04x}", record[end + at]), "zeros"),
+    )
 }

@@ -83,6 +83,7 @@ impl<R: Read + Seek> BlgReader<R> {
         if !self.events.go_to(&place.event)? {
             return Ok(false);
         }
+        self.audit.restart();
         self.previous_utc = place.previous_utc;
         self.part = place.part;
         self.boot_time = place.boot_time;

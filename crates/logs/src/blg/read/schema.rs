@@ -10,6 +10,7 @@ use tachograph_counters::{CounterType, RawValue, Status};
 use zerocopy::FromBytes;
 
 use super::MAX_VALUES;
+use super::audit::RecordTime;
 use super::block::{BlockDecoder, Context, Parents};
 use super::multi::MultiDecoder;
 use super::names::Names;
@@ -27,6 +28,8 @@ pub(super) struct Schema {
     list: Vec<u8>,
     /// Whether the list is damaged, so that samples have more records than are known.
     is_partial: bool,
+    /// Where the records of the sample decoded last are, and their times.
+    records: Vec<RecordTime>,
 }
 
 struct EntryDecoder {
@@ -74,6 +77,11 @@ impl Schema {
         self.is_partial
     }
 
+    /// Where the records of the sample decoded last are, and their times.
+    pub(super) fn records(&self) -> &[RecordTime] {
+        &self.records
+    }
+
     /// The payload of the counter list in force.
     pub(super) fn list(&self) -> &[u8] {
         &self.list
@@ -110,7 +118,7 @@ impl Schema {
         (true, problem)
     }
 
-    /// Decodes a sample's payload. Records that are damaged within their bounds leave their group without values and are
+    /// Decodes the payload of a sample of this local time. Records that are damaged within their bounds leave their group without values and are
     /// told in the list; offsets of problems count from the start of the payload.
     ///
     /// # Errors
@@ -119,13 +127,15 @@ impl Schema {
     pub(super) fn decode(
         &mut self,
         payload: &[u8],
+        local: FileTime,
         names: &Names,
         sample: &mut Sample,
     ) -> Result<Vec<Problem>, Problem> {
         let mut problems = Vec::new();
+        self.records.clear();
         check_envelope(payload)?;
         sample.groups.truncate(self.entries.len());
-        let mut context = Context { names, parents: Parents::new(payload) };
+        let mut context = Context::new(names, Parents::new(payload), local);
         let mut room = MAX_VALUES;
         let mut at = size_of::<RecordHead>();
         for (number, entry) in self.entries.iter_mut().enumerate() {
@@ -143,6 +153,13 @@ impl Schema {
                     .found(kind, entry.kind.record_kind().to_string()))
             };
             group.describe(entry.kind.set());
+            let time = match &entry.kind {
+                Decoder::Block(_) => context.record_time.take(),
+                _ => Some((group.read_at, group.read_at == local)).filter(|(time, _)| time.0 != 0),
+            };
+            let time = time.filter(|_| decoded.is_ok() && group.is_present());
+            let agrees = time.is_some_and(|(_, agrees)| agrees);
+            self.records.push(RecordTime { at, local: time.map(|(time, _)| time), agrees });
             if let Some(mut problem) = decoded.unwrap_or_else(|problem| {
                 group.clear();
                 entry.leave_out(group);

@@ -20,7 +20,7 @@ use crate::blg::raw::event::{
 };
 use crate::blg::raw::header::MODE_CIRCULAR;
 use crate::blg::raw::round_up_8;
-use crate::blg::read::Survey;
+use crate::blg::read::{Survey, guid_named};
 use crate::error::LogError;
 use crate::problem::Problem;
 
@@ -46,8 +46,7 @@ impl<W: Read + Write + Seek> BlgWriter<W> {
             let what = "the last buffer is damaged, nothing can be appended to it: relog the log first";
             return Err(LogError::corrupt(Problem::new(last, what)));
         };
-        let named = survey.header.logger_name.parse::<uuid::Uuid>().ok().map(|uuid| uuid.to_bytes_le());
-        let guid = named.or(survey.guid).unwrap_or_default();
+        let guid = guid_named(&survey.header).or(survey.guid).unwrap_or_default();
         let header_type = if survey.header.system.header_type == 1 { FULL_HEADER_32 } else { FULL_HEADER_64 };
         let last_utc = survey.last.map_or(FileTime(0), |last| last.utc).max(events);
         let buffers = BufferWriter::behind(out, buffer_bytes, number).like(guid, header_type, last_utc);

@@ -8,10 +8,12 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Group;
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::{CounterType, Formula, Status};
-use zerocopy::little_endian::{I32, I64, U16, U32};
+use zerocopy::little_endian::{I32, I64, U32};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::blg::raw::block::{CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE};
+use crate::blg::raw::block::{
+    CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE, system_time,
+};
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
 use crate::blg::raw::{push_utf16_nul, round_up_8};
 use crate::error::LogError;
@@ -281,22 +283,6 @@ fn stamp(record: &mut [u8], group: &Group, local: FileTime) {
         block.frequency = I64::new(group.clocks.frequency);
         block.system_time_100ns = I64::new(group.clocks.system_time.0);
     });
-}
-
-/// A local time as SYSTEMTIME; zeros outside the calendar.
-fn system_time(local: FileTime) -> [U16; 8] {
-    let Some(civil) = local.to_civil() else { return [U16::ZERO; 8] };
-    [
-        civil.year() as u16,
-        civil.month() as u16,
-        civil.weekday().to_sunday_zero_offset() as u16,
-        civil.day() as u16,
-        civil.hour() as u16,
-        civil.minute() as u16,
-        civil.second() as u16,
-        civil.millisecond() as u16,
-    ]
-    .map(U16::new)
 }
 
 fn definition(

@@ -10,9 +10,9 @@ use super::ring::{Limit, Ring};
 use super::{BlgWriterOptions, header};
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
 use crate::blg::raw::event::{
-    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS,
+    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS, WRITER,
 };
-use crate::blg::raw::header::LogfileHeader;
+use crate::blg::raw::header::{BUFFERS_WRITTEN_AT, END_TIME_AT, LogfileHeader};
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
 use crate::length::SetLength;
@@ -20,7 +20,7 @@ use crate::length::SetLength;
 /// Traced GUID, by pointer, with time stamp: the flags of every event of a 64-bit log.
 const EVENT_FLAGS: u32 = 0x001A_0200;
 pub(super) const FLAG_DATA_BUFFER: u16 = 0x20;
-pub(super) const FLAG_LAST_BUFFER: u16 = 0x01;
+pub(super) use crate::blg::raw::buffer::FLAG_LAST_BUFFER;
 
 /// Where the file's cursor is after a failure: anywhere.
 const UNKNOWN: u64 = u64::MAX;
@@ -179,6 +179,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             marker: MARKER_FLAGS,
             kind,
             version: U16::new(0x3C),
+            process_id: U32::new(WRITER),
             local_time: I64::new(local.0),
             class: PDH_EVENT_CLASS,
             context: U32::new(context),
@@ -234,8 +235,8 @@ impl<W: Write + Seek> BufferWriter<W> {
                 self.write_first_buffer()?;
             }
             None => {
-                self.write_at(header::END_TIME_AT, &self.last_utc.0.to_le_bytes())?;
-                self.write_at(header::BUFFERS_WRITTEN_AT, &buffers.to_le_bytes())?;
+                self.write_at(END_TIME_AT, &self.last_utc.0.to_le_bytes())?;
+                self.write_at(BUFFERS_WRITTEN_AT, &buffers.to_le_bytes())?;
             }
         }
         self.out.flush().map_err(LogError::io)

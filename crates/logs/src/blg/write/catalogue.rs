@@ -8,11 +8,11 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{CounterSet, Instance, Instances};
 use tachograph_counters::{CounterType, TimeBase};
 
+use crate::blg::raw::event::CATALOGUE_SIGNATURE;
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
 use crate::blg::raw::{push_utf16_nul, round_up_8};
 use zerocopy::IntoBytes;
 
-const SIGNATURE: u32 = 0x0000_05FF;
 const NONE: u32 = 0xFFFF_FFFF;
 
 /// Gathers what the catalogue says while samples are written.
@@ -66,7 +66,7 @@ impl Catalogue {
         out.extend_from_slice(&(self.objects.len() as u32).to_le_bytes());
         let size_at = out.len();
         out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&SIGNATURE.to_le_bytes());
+        out.extend_from_slice(&CATALOGUE_SIGNATURE.to_le_bytes());
         for object in &self.objects {
             object.encode(out);
         }

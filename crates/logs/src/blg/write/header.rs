@@ -6,7 +6,7 @@ use zerocopy::little_endian::{I64, U16, U32};
 
 use super::BlgWriterOptions;
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
-use crate::blg::raw::event::MARKER_FLAGS;
+use crate::blg::raw::event::{MARKER_FLAGS, WRITER};
 use crate::blg::raw::header::{
     LogfileHeader, LogfileHeaderEnd, LogfileHeaderStart, MODE_CIRCULAR, MODE_SEQUENTIAL, SystemTraceHeader,
 };
@@ -16,18 +16,17 @@ use crate::blg::raw::zone::TimeZoneInformation;
 /// Not per processor, blocking, private: the mode of Windows 8 and later, without its kind of file.
 const LOG_FILE_MODE: u32 = 0x3002_0800;
 
-/// Where the end time lies in a file: behind the buffer's header, the event's header and four numbers, whatever the size of
-/// pointers.
-pub(super) const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
-/// Where the number of buffers lies in a file.
-pub(super) const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
-
 /// The header of a new log; its name is the text of `uuid`.
 pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader {
     let kind = if options.circular_bytes.is_some() { MODE_CIRCULAR } else { MODE_SEQUENTIAL };
     let most_mib = options.circular_bytes.unwrap_or_default().div_ceil(1 << 20);
     let mut header = LogfileHeader {
-        system: SystemTraceHeader { header_type: 2, marker: MARKER_FLAGS, ..Default::default() },
+        system: SystemTraceHeader {
+            header_type: 2,
+            marker: MARKER_FLAGS,
+            process_id: U32::new(WRITER),
+            ..Default::default()
+        },
         start: LogfileHeaderStart {
             buffer_size: U32::new(options.buffer_bytes as u32),
             version: [10, 0, 1, 5],

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::civil::FileTime;
-use tachograph_counters::sample::Group;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Extent, Instances};
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{RawValue, Status};
@@ -34,8 +34,17 @@ pub(super) struct LocalTimes {
 }
 
 impl LocalTimes {
-    fn of(self, group: &Group) -> FileTime {
-        if group.read_at.0 == 0 { self.sample } else { group.read_at.saturating_add(self.shift) }
+    /// Of a sample that the log has at this moment of its own zone.
+    pub(super) fn new(sample: &Sample, at: Moment) -> Self {
+        Self { sample: at.local(), shift: at.local().since(sample.at.local()) }
+    }
+
+    /// The time in a group's record. A block has only the sample's.
+    pub(super) fn of(self, group: &Group) -> FileTime {
+        if group.read_at.0 == 0 || group.set.extent == Extent::Table {
+            return self.sample;
+        }
+        group.read_at.saturating_add(self.shift)
     }
 }
 

@@ -25,6 +25,9 @@ pub fn local(second: i64) -> i64 {
 /// The class of PDH's events.
 pub const PDH: [u8; 16] = *b"\xb3\x3b\x3f\x93\x3e\x94\x0d\x49\x9c\xed\x3c\xbb\x14\xc1\x44\x79";
 
+/// The GUID that the made logs are named by.
+pub const LOG_GUID: [u8; 16] = [7; 16];
+
 pub const COUNTER_LIST: u8 = 0x20;
 pub const SAMPLE: u8 = 0x22;
 pub const CATALOGUE: u8 = 0x23;
@@ -91,6 +94,7 @@ pub struct Event {
     pub kind: u8,
     pub local_time: i64,
     pub class: [u8; 16],
+    pub log_guid: [u8; 16],
     pub context: u32,
     pub part: u32,
     pub parts: u32,
@@ -106,6 +110,7 @@ impl Event {
             kind,
             local_time,
             class: PDH,
+            log_guid: LOG_GUID,
             context: 0,
             part: 1,
             parts: 1,
@@ -121,7 +126,7 @@ impl Event {
         out.u32(11).u32(12); // thread, process
         out.i64(self.local_time).bytes(&self.class);
         out.u32(self.context).u32(0x001A_0200); // context, flags
-        out.bytes(&[7; 16]).u32(self.part).u32(self.parts);
+        out.bytes(&self.log_guid).u32(self.part).u32(self.parts);
         out.bytes(&self.payload);
         // The bytes between events are undefined.
         while !out.0.len().is_multiple_of(8) {
@@ -157,7 +162,7 @@ impl Made {
             log_file_mode: 0x3002_0801,
             bias: 480,
             rule: Some([[11, 0, 1, 2], [3, 0, 2, 2]]),
-            logger_name: "84c9b5fa-8231-45ce-87a3-3814569c135f".into(),
+            logger_name: uuid::Uuid::from_bytes_le(LOG_GUID).hyphenated().to_string(),
             file_name: "made.blg".into(),
             buffers: vec![Vec::new()],
             sequence: Vec::new(),

@@ -113,6 +113,14 @@ fn every_value_of_a_group() {
 }
 
 #[test]
+fn a_group_named_like_a_total_is_known_by_its_path() {
+    let machine = machine();
+    machine.write(&format!("{ROOT}/_Total/cpu.stat"), "usage_usec 5\nuser_usec 1\nsystem_usec 1\n");
+    let rows = collect(&mut of(&machine), at(10));
+    assert_eq!(names(&rows), ["/", "/_Total", "/a.slice", "/a.slice/one", "/b"]);
+}
+
+#[test]
 fn what_a_group_lacks_is_an_error_with_its_reason() {
     let rows = collect(&mut of(&machine()), at(10));
     assert_eq!(first(&rows, "/b", PROCESSOR_TIME), 20);
@@ -244,6 +252,10 @@ fn without_room_for_open_files_the_values_are_the_same() {
         assert_eq!(open.instances(), closed.instances());
         assert_eq!(open.all_values(), closed.all_values());
     }
+    // Folders do not stay open either: one is listed and closed after the other.
+    assert_eq!(closed.walk.room(), 0);
+    assert_eq!(closed.root.kept_open(), 0);
+    assert!(open.root.kept_open() > 0);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use tachograph_perflib::{InstanceKey, Rows};
 
 use super::table::{FILE_COUNT, FILES, IDS};
 use super::values::{Counted, Reasons};
+use crate::descriptors::with_high_number;
 
 /// How many groups are told about.
 const MAX_GROUPS: usize = 20_000;
@@ -68,7 +69,7 @@ pub(super) enum Unread {
 /// What a walk through the tree needs, kept from sample to sample.
 pub(super) struct Walk {
     number: u64,
-    /// How many more files may be kept open; less than none where folders took more.
+    /// How many more files may be kept open; less than none while folders are visited.
     budget: isize,
     groups: usize,
     /// Whether a file could not be opened because this process may have no more of them.
@@ -133,6 +134,12 @@ impl Group {
     pub(super) fn open_files(&self) -> usize {
         let folders = usize::from(self.folder.is_some());
         self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
+    }
+
+    /// How many files and folders are kept open, those of the groups below too.
+    #[cfg(test)]
+    pub(super) fn kept_open(&self) -> usize {
+        self.holdings().1
     }
 
     /// How many groups this is with those below it, and how many files they keep open.
@@ -236,7 +243,7 @@ impl Walk {
             }
         }
         // The budget was charged when the folder was opened.
-        if group.below.is_empty() && folder.take().is_some() {
+        if (group.below.is_empty() || self.budget < 0) && folder.take().is_some() {
             self.budget += 1;
         }
         group.folder = folder;
@@ -252,9 +259,9 @@ impl Walk {
             return Ok(None);
         }
         let folder = openat(parent, &*group.name, FOLDER, Mode::empty()).map_err(Unread::from)?;
-        // Folders are few, and are kept even where the budget is used up.
+        // Where the budget is used up, it is closed after the visit.
         self.budget -= 1;
-        Ok(Some(folder))
+        Ok(Some(with_high_number(folder)))
     }
 
     /// Brings the groups right below this one up to date.
@@ -391,7 +398,7 @@ impl Walk {
                 let length = read_whole(open.as_fd(), &mut self.buffer).map_err(Unread::from)?;
                 if self.budget > 0 {
                     self.budget -= 1;
-                    *slot = Slot::Open(open);
+                    *slot = Slot::Open(with_high_number(open));
                 }
                 Ok(length)
             }

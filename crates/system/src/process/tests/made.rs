@@ -135,6 +135,42 @@ fn names_of_any_kind() {
 }
 
 #[test]
+fn processes_named_like_the_total_and_idle_replace_neither() {
+    let machine = machine();
+    // Listed before the total, and there from the start.
+    for (pid, name) in [(10, "_Total"), (11, "Idle"), (12, "_TOTAL"), (13, "sh")] {
+        add(&machine, pid, name, 100, 500);
+    }
+    for (set, total, idle) in [("Process", "_Total", "Idle"), ("Process V2", "_Total", "Idle:0")] {
+        let mut set = provider(&machine.roots, set);
+        let mut numbering = Numbering::default();
+        for seconds in 1..4 {
+            let rows = collect(&mut *set, at(seconds));
+            let names = numbering.number(rows.instances());
+            let pid_of = |name: &str| {
+                let row = names.iter().position(|instance| instance.label() == name).expect(name);
+                rows.values(row)[rows.column(ID_PROCESS).expect("a column")].first
+            };
+            assert_eq!((pid_of(total), pid_of(idle), pid_of(&sh_of(&rows))), (0, 0, 13), "{names:?}");
+            if idle == "Idle" {
+                assert_eq!((pid_of("_Total#1"), pid_of("Idle#1"), pid_of("_TOTAL#1")), (10, 11, 12));
+            }
+        }
+        // By its plain name too, with processes counted like any other.
+        let rows = ask(&mut *set, 5, &[THREAD_COUNT], "_Total");
+        let names = numbering.number(rows.instances());
+        let row = names.iter().position(|instance| instance.label() == "_Total").expect("the total");
+        assert_eq!(rows.values(row)[rows.column(THREAD_COUNT).expect("a column")].first, 4 * 3 + 2);
+    }
+}
+
+/// What the process `sh` is called.
+fn sh_of(rows: &Rows) -> String {
+    let key = rows.instances().iter().find(|key| key.id() == 13).expect("the process");
+    key.full_name().to_owned()
+}
+
+#[test]
 fn a_process_that_takes_another_name_stays_the_same() {
     let machine = machine();
     add(&machine, 12, "bash", 100, 500);

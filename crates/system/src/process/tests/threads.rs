@@ -42,6 +42,23 @@ fn every_counter() {
 }
 
 #[test]
+fn threads_of_a_process_named_like_the_total_do_not_replace_it() {
+    let machine = machine();
+    for (pid, name) in [(12, "_Total"), (13, "java")] {
+        add(&machine, pid, name, 100, 500);
+        add_thread(&machine, pid, pid, name, 100);
+        // The name of a thread is its number, whatever it calls itself.
+        add_thread(&machine, pid, pid + 10, "_Total", 7);
+    }
+    let mut set = provider(&machine.roots, "Thread");
+    let rows = collect(&mut *set, at(60));
+    let labels: Vec<_> =
+        Numbering::default().number(rows.instances()).iter().map(ToString::to_string).collect();
+    assert_eq!(labels, ["_Total/0", "_Total/1", "java/0", "java/1", "_Total/_Total"]);
+    assert_eq!(first(&rows, "_Total/_Total", id::USER_TIME), 214 * 100_000);
+}
+
+#[test]
 fn a_thread_that_ends_renames_those_behind_it() {
     let machine = machine();
     for tid in [12, 13, 14] {

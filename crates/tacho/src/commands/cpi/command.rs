@@ -13,6 +13,7 @@ use super::output::Output;
 use super::report::Report;
 use crate::arguments::CpiArguments;
 use crate::failure::{Failure, say};
+use crate::file_limit;
 
 /// What shells give for a command that could not be executed, and for one that was not found.
 const NOT_EXECUTABLE: u8 = 126;
@@ -46,7 +47,9 @@ impl MeasuredCommand {
         let mut measurement = Measurement::new(arguments, report, open_system(arguments));
         let mut command = Command::new(program);
         command.args(rest);
-        let spawned = ProcessCpi::spawn(&mut command, arguments.user_only, CountedEvents::Hardware);
+        let spawned = file_limit::inherited(|| {
+            ProcessCpi::spawn(&mut command, arguments.user_only, CountedEvents::Hardware)
+        });
         let (mut child, counted) = match spawned {
             Ok(spawned) => spawned,
             Err(error) => return Ok(not_started(program, &error)),

@@ -11,9 +11,9 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, test_kill_process, waitid,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
+use crate::signals;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,26 +71,20 @@ impl Events {
     /// What is ignored stays so (`nohup`): a handler would undo that, for the command too. But without a command SIGINT always
     /// ends the measuring: shells start what they put into the background with it ignored, and scripts end it so.
     fn new(signals_for: SignalsFor, signals: &[i32]) -> Result<Self, Failure> {
-        let ignored = ignored_signals();
-        let handled = signals.iter().filter(|&&signal| {
-            ignored & (1 << (signal - 1)) == 0 || (signals_for == SignalsFor::Us && signal == SIGINT)
-        });
+        let mut handled = signals::not_ignored(signals);
+        if signals_for == SignalsFor::Us && !handled.contains(&SIGINT) {
+            handled.push(SIGINT);
+        }
         let (sender, receiver) = channel();
-        let mut signals = Signals::new(handled)
-            .map_err(|error| Failure::work(format!("signals cannot be handled: {error}")))?;
         let to_us = sender.clone();
-        let pump = move || {
-            let mut is_stopped = false;
-            for signal in signals.forever() {
-                if signals_for == SignalsFor::Us && std::mem::replace(&mut is_stopped, true) {
-                    // What shells give for the signal.
-                    std::process::exit(128 + signal);
-                }
-                // Nobody receives at the end of the process.
-                let _ = to_us.send(Event::Signal(signal));
+        let mut is_stopped = false;
+        signals::handle(&handled, move |signal| {
+            if signals_for == SignalsFor::Us && std::mem::replace(&mut is_stopped, true) {
+                signals::exit(signal);
             }
-        };
-        start_thread("signals", pump)?;
+            // Nobody receives at the end of the process.
+            let _ = to_us.send(Event::Signal(signal));
+        })?;
         Ok(Self { sender, receiver, signals_for, command: None, has_ended: Cell::new(false) })
     }
 
@@ -171,27 +165,4 @@ fn pid_of(id: u32) -> Option<Pid> {
 fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let started = thread::Builder::new().name(name.to_owned()).spawn(work);
     started.map(drop).map_err(|error| Failure::work(format!("no thread can be started: {error}")))
-}
-
-/// The signals that this process ignores, bit 0 for signal 1. None where /proc does not tell.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ignored_of(&status)
-}
-
-fn ignored_of(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_those_of_the_status_file() {
-        assert_eq!(ignored_of("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001003\n"), 0x1003);
-        assert_eq!(ignored_of("SigIgn:\tx\n"), 0);
-        assert_eq!(ignored_of(""), 0);
-    }
 }

@@ -11,7 +11,8 @@ use tachograph_perflib::published::Publisher;
 use tachograph_perflib::registration::CounterInfo;
 
 use super::machine::{ChosenSet, unit_of};
-use super::{Listed, ListedSet, machines, sets, utc};
+use super::sets::{ListedSet, machines, sets};
+use super::{Listed, utc};
 
 /// A log, or a counter set of this machine.
 #[derive(Serialize)]

@@ -37,7 +37,7 @@ pub(super) struct ChosenSet {
 pub(super) fn is_of(word: &std::path::Path, set: &str) -> bool {
     let word = word.to_string_lossy();
     match PathPattern::parse(&word) {
-        Ok(path) => path.matches_set(set),
+        Ok(path) => path.matches_set_name(set) || path.matches_set(set, false),
         Err(_) => Pattern::new(word.trim_start_matches(['\\', '/'])).matches(set),
     }
 }
@@ -120,7 +120,7 @@ fn of_path(registry: &Arc<Registry>, path: &PathPattern, form: Form) -> Result<V
     let takes = |counter: &CounterInfo| counter.is_displayable() && path.matches_counter(&counter.name);
     let mut sets = Vec::new();
     for info in registry.counter_sets() {
-        let is_it = path.matches_set(&info.name) && info.has_instances() == path.instance().is_some();
+        let is_it = path.matches_set(&info.name, info.has_instances());
         let counters: Vec<_> =
             (0..info.counters.len()).filter(|&place| takes(&info.counters[place])).collect();
         if is_it && !counters.is_empty() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Suffix};
-use tachograph_logs::Format;
+use tachograph_logs::{Digits, Format};
 use tachograph_perflib::FREQUENCY;
 
 use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm, check_append};
@@ -55,6 +55,8 @@ pub(super) fn of(arguments: &RecordArguments, interval: Duration) -> Result<Reco
     options.max_bytes = files.max_bytes;
     options.at_max = files.at_max;
     options.is_synced = arguments.sync;
+    arguments.digits.check(arguments.encoding, "--encoding", format != Format::Blg)?;
+    options.text = arguments.digits.form(arguments.encoding, Digits::Seventeen);
     Ok(options)
 }
 

@@ -25,6 +25,10 @@ pub(super) fn line(summary: &RecordSummary, report: &LiveReport, end: End) -> St
     let first = summary.first_file.display();
     let mut line = match summary.files {
         0 | 1 => format!("{first}: "),
+        // The others were renamed or deleted.
+        files if summary.first_file == summary.last_file => {
+            format!("{first}: {}, ", counted(files, "file", "files"))
+        }
         files => format!(
             "{first} to {}: {}, ",
             summary.last_file.file_name().unwrap_or_default().display(),

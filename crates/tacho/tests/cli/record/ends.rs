@@ -7,7 +7,7 @@ use super::{arguments, kill, samples, summary, wait_for};
 use crate::run::{Folder, Ran};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
-    let mut command = folder.command(arguments(rest));
+    let mut command = folder.signalled_command(arguments(rest));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
 }
 
@@ -31,10 +31,32 @@ fn an_interrupt_ends_with_a_whole_log() {
 }
 
 #[test]
+fn an_interrupt_amid_changes_of_segments() {
+    for (round, extension) in ["blg", "csv", "blg", "csv", "blg", "blg"].into_iter().enumerate() {
+        let folder = Folder::new();
+        let mut child = start(&folder, &["-segment", "0.04", "-o", &format!("a.{extension}")]);
+        wait_for(&folder.path(&format!("a_000003.{extension}")), 1, &mut child);
+        // At different moments of the two samples that a segment has.
+        std::thread::sleep(std::time::Duration::from_micros(7_300 * round as u64));
+        kill(["-INT", "-TERM"][round % 2], &child);
+        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        let names = folder.names();
+        for name in &names {
+            assert!(folder.prints(["check", name]).contains(": whole: "), "{name}");
+        }
+        let count: usize = names.iter().map(|name| samples(&folder.path(name)).len()).sum();
+        let said = summary(&ran).replace(',', "");
+        assert!(said.contains(&format!(": {} files {count} samples over ", names.len())), "{said}");
+    }
+}
+
+#[test]
 fn an_interrupt_does_not_wait_for_the_next_sample() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
-    let mut child = folder.command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut child =
+        folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     kill("-INT", &child);
     let ran = Ran::from(child.wait_with_output().expect("an end"));
@@ -113,9 +135,12 @@ fn fast(file: &str) -> String {
 
 #[test]
 fn a_file_that_cannot_grow_any_more() {
-    for (name, blocks) in [("a.blg", 300), ("a.csv", 61)] {
+    // The kernel sends SIGXFSZ, which kills where it is neither ignored nor handled.
+    for (name, blocks, signal) in
+        [("a.blg", 300, "''"), ("a.csv", 61, "''"), ("a.blg", 300, "-"), ("a.csv", 61, "-")]
+    {
         let folder = Folder::new();
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {}", fast(name));
+        let script = format!("trap {signal} XFSZ; ulimit -f {blocks}; exec {}", fast(name));
         let output = folder_shell(&folder).args(["-c", &script]).output().expect("a shell");
         ran_out_of_room(&folder, output, name, "File too large (os error 27)");
     }

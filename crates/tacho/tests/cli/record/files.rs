@@ -121,7 +121,7 @@ fn an_instance_that_comes_later_is_in_a_blg_and_has_no_column_in_a_text() {
         let folder = Folder::new();
         let path = folder.path(name);
         let mut child = folder
-            .command(["record", r"\Process(*)\ID Process", "-si", "0.02", "-o", name])
+            .signalled_command(["record", r"\Process(*)\ID Process", "-si", "0.02", "-o", name])
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");

@@ -1,0 +1,178 @@
+/*
+ * What the library leaves alone in the process that uses it: the limit of open files, most of what it allows and the low
+ * numbers, signal handlers but that of SIGBUS, the signal mask, the folder, the locale. Over more processes than files may
+ * stay open of.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "pdh_checks.h"
+
+enum { LIMIT = 256, CHILDREN = 150, FREE = 128, LOW = 64, ROUNDS = 3, SIGNALS = 65 };
+
+static pid_t children[CHILDREN];
+
+/* Children that wait until their parent is gone. */
+static void start_children(void)
+{
+    int ends[2], i;
+    char byte;
+    HOLDS(pipe(ends) == 0);
+    for (i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            close(ends[1]);
+            _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
+        }
+        HOLDS(children[i] > 0);
+    }
+    close(ends[0]);
+    /* The other end stays open until this program ends. */
+}
+
+typedef struct {
+    struct rlimit limits[RLIM_NLIMITS];
+    struct sigaction actions[SIGNALS];
+    sigset_t mask;
+    char folder[4096];
+    char locale[256];
+    mode_t file_mask;
+    int priority;
+} STATE;
+
+static void look(STATE *state)
+{
+    int i;
+    memset(state, 0, sizeof *state);
+    for (i = 0; i < (int)RLIM_NLIMITS; i++) {
+        HOLDS(getrlimit((__rlimit_resource_t)i, &state->limits[i]) == 0);
+    }
+    for (i = 1; i < SIGNALS; i++) {
+        if (i != SIGBUS) {
+            sigaction(i, NULL, &state->actions[i]);
+        }
+    }
+    HOLDS(sigprocmask(SIG_BLOCK, NULL, &state->mask) == 0);
+    HOLDS(getcwd(state->folder, sizeof state->folder) != NULL);
+    strncpy(state->locale, setlocale(LC_ALL, NULL), sizeof state->locale - 1);
+    state->file_mask = umask(0);
+    umask(state->file_mask);
+    state->priority = getpriority(PRIO_PROCESS, 0);
+}
+
+static void check_same(const STATE *before)
+{
+    static STATE now;
+    int i;
+    look(&now);
+    for (i = 0; i < (int)RLIM_NLIMITS; i++) {
+        if (memcmp(&now.limits[i], &before->limits[i], sizeof now.limits[i]) != 0) {
+            printf("limit %d: %ju instead of %ju\n", i, (uintmax_t)now.limits[i].rlim_cur,
+                   (uintmax_t)before->limits[i].rlim_cur);
+            failed = 1;
+        }
+    }
+    for (i = 1; i < SIGNALS; i++) {
+        if (now.actions[i].sa_handler != before->actions[i].sa_handler
+            || now.actions[i].sa_flags != before->actions[i].sa_flags) {
+            printf("signal %d has another handler\n", i);
+            failed = 1;
+        }
+    }
+    HOLDS(memcmp(&now.mask, &before->mask, sizeof now.mask) == 0);
+    HOLDS(strcmp(now.folder, before->folder) == 0);
+    HOLDS(strcmp(now.locale, before->locale) == 0);
+    HOLDS(now.file_mask == before->file_mask);
+    HOLDS(now.priority == before->priority);
+}
+
+/* Low numbers are free, and many of them. */
+static void open_files(void)
+{
+    int files[FREE], i;
+    for (i = 0; i < FREE; i++) {
+        files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (files[i] < 0) {
+            printf("only %d files can be opened\n", i);
+            failed = 1;
+            break;
+        }
+        if (i == 0 && files[i] >= LOW) {
+            printf("the next file has the number %d\n", files[i]);
+            failed = 1;
+        }
+    }
+    while (i-- > 0) {
+        close(files[i]);
+    }
+}
+
+/* Each of the children has a value, whether its files stay open or not. */
+static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
+{
+    PDH_FMT_COUNTERVALUE_ITEM_A *items;
+    DWORD size = 0, count = 0, i, found = 0;
+    RETURNS(PdhGetFormattedCounterArrayA(ids, PDH_FMT_LARGE, &size, &count, NULL), PDH_MORE_DATA);
+    items = (PDH_FMT_COUNTERVALUE_ITEM_A *)malloc(size);
+    SUCCEEDS(PdhGetFormattedCounterArrayA(ids, PDH_FMT_LARGE, &size, &count, items));
+    for (i = 0; i < count; i++) {
+        int child;
+        for (child = 0; child < CHILDREN; child++) {
+            found += items[i].FmtValue.CStatus == 0 && items[i].FmtValue.largeValue == children[child];
+        }
+    }
+    free(items);
+    if (found != CHILDREN) {
+        printf("%u of %d children have an id\n", (unsigned)found, CHILDREN);
+        failed = 1;
+    }
+    size = count = found = 0;
+    RETURNS(PdhGetFormattedCounterArrayA(others, PDH_FMT_LARGE, &size, &count, NULL), PDH_MORE_DATA);
+    items = (PDH_FMT_COUNTERVALUE_ITEM_A *)malloc(size);
+    SUCCEEDS(PdhGetFormattedCounterArrayA(others, PDH_FMT_LARGE, &size, &count, items));
+    for (i = 0; i < count; i++) {
+        found += items[i].FmtValue.CStatus == 0 && items[i].FmtValue.largeValue > 0;
+    }
+    free(items);
+    /* Processes of the kernel have no memory. */
+    HOLDS(found >= CHILDREN);
+}
+
+int main(void)
+{
+    static STATE before;
+    struct rlimit limit;
+    PDH_HQUERY query;
+    PDH_HCOUNTER ids, memory, all, groups;
+    int i;
+
+    HOLDS(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    HOLDS(limit.rlim_max > LIMIT);
+    limit.rlim_cur = LIMIT;
+    HOLDS(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    HOLDS(setlocale(LC_ALL, "C") != NULL);
+    start_children();
+    look(&before);
+    SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
+    SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\ID Process", 0, &ids));
+    SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\Working Set Peak", 0, &memory));
+    SUCCEEDS(PdhAddCounterA(query, "\\Process V2(*)\\Handle Count", 0, &all));
+    SUCCEEDS(PdhAddCounterA(query, "\\Thread(*)\\ID Thread", 0, &all));
+    /* Not every machine has control groups of version 2. */
+    PdhAddCounterA(query, "\\Cgroup(*)\\Processes", 0, &groups);
+    for (i = 0; i < ROUNDS; i++) {
+        SUCCEEDS(PdhCollectQueryData(query));
+        check_values(ids, memory);
+        check_same(&before);
+        open_files();
+    }
+    SUCCEEDS(PdhCloseQuery(query));
+    check_same(&before);
+    return failed;
+}

@@ -1,0 +1,244 @@
+/*
+ * Handlers of SIGBUS that the program installs before and between calls of the library: they get what is theirs, and the
+ * library what is its own, a published file that is cut while it is read. The test gives the program a runtime folder of
+ * its own.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "perflib_checks.h"
+
+static GUID set_guid = {0x5ab1fe47, 0x3d15, 0x4c7d, {0x8e, 0x3b, 0x0f, 0x1c, 0x4b, 0x6d, 0x2a, 0x90}};
+
+static const WCHAR NAME[] = {'o', 'n', 'e', 0};
+
+/* Publishes a set until its parent is gone. */
+static void publish(int ready, int end)
+{
+    struct {
+        PERF_COUNTERSET_INFO set;
+        PERF_COUNTER_INFO counter;
+    } set;
+    HANDLE provider;
+    char byte = 0;
+    memset(&set, 0, sizeof set);
+    set.set.CounterSetGuid = set.set.ProviderGuid = set_guid;
+    set.set.NumCounters = 1;
+    set.set.InstanceType = PERF_COUNTERSET_MULTI_INSTANCES;
+    set.counter.CounterId = 1;
+    set.counter.Type = PERF_COUNTER_LARGE_RAWCOUNT;
+    set.counter.DetailLevel = PERF_DETAIL_NOVICE;
+    set.counter.Size = sizeof set.counter;
+    RETURNS(PerfStartProvider(&set_guid, NULL, &provider), ERROR_SUCCESS);
+    RETURNS(PerfSetCounterSetInfo(provider, &set.set, sizeof set), ERROR_SUCCESS);
+    HOLDS(PerfCreateInstance(provider, &set_guid, NAME, 1) != NULL);
+    fflush(stdout);
+    HOLDS(write(ready, &byte, 1) == 1);
+    /* Not by the provider's own end: its memory is cut. */
+    _exit(read(end, &byte, 1) == 0 ? failed : 1);
+}
+
+static pid_t publisher;
+static int publisher_end;
+
+static void start_publisher(void)
+{
+    int ready[2], end[2];
+    char byte;
+    HOLDS(pipe(ready) == 0 && pipe(end) == 0);
+    publisher = fork();
+    if (publisher == 0) {
+        close(end[1]);
+        publish(ready[1], end[0]);
+    }
+    close(end[0]);
+    publisher_end = end[1];
+    HOLDS(read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void end_publisher(void)
+{
+    int status;
+    close(publisher_end);
+    HOLDS(waitpid(publisher, &status, 0) == publisher && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Collects the published set; gives the number of its instances. */
+static DWORD collect(HANDLE query)
+{
+    static BYTE block[65536];
+    const PERF_COUNTER_HEADER *head = (const PERF_COUNTER_HEADER *)(block + 48);
+    DWORD actual;
+    RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)block, sizeof block, &actual), ERROR_SUCCESS);
+    if (head->dwType != PERF_MULTIPLE_INSTANCES) {
+        return 0;
+    }
+    return ((const PERF_MULTI_INSTANCES *)(head + 1))->dwInstances;
+}
+
+static HANDLE open_query(void)
+{
+    NAMED wanted = named(&set_guid, "*", 1);
+    HANDLE query;
+    RETURNS(PerfOpenQueryHandle(NULL, &query), ERROR_SUCCESS);
+    RETURNS(PerfAddCounters(query, &wanted.head, wanted.head.Size), ERROR_SUCCESS);
+    RETURNS(wanted.head.Status, ERROR_SUCCESS);
+    return query;
+}
+
+/* Cuts the published file behind its header. */
+static void cut(void)
+{
+    const char *const folder = getenv("TACHO_RUNTIME_DIR");
+    DIR *const files = opendir(folder);
+    struct dirent *entry;
+    char path[4096];
+    int count = 0;
+    HOLDS(files != NULL);
+    while ((entry = readdir(files)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        count += entry->d_type == DT_REG && truncate(path, 4096) == 0;
+    }
+    closedir(files);
+    HOLDS(count == 1);
+}
+
+/* ---- The program's own handlers ---- */
+
+static volatile sig_atomic_t expects;
+static sigjmp_buf back;
+static char order[8];
+static sigset_t masked;
+static struct sigaction found;
+
+static void note(char name)
+{
+    const size_t length = strlen(order);
+    if (!expects) {
+        static const char text[] = "the program got a signal that was the library's\n";
+        _exit(write(1, text, sizeof text - 1) > 0 ? 1 : 2);
+    }
+    if (length < sizeof order - 1) {
+        order[length] = name;
+    }
+}
+
+static void plain(int signal)
+{
+    (void)signal;
+    note('p');
+    sigprocmask(SIG_BLOCK, NULL, &masked);
+    siglongjmp(back, 1);
+}
+
+/* Calls the handler that was there before it. */
+static void chaining(int signal, siginfo_t *info, void *context)
+{
+    note('c');
+    sigprocmask(SIG_BLOCK, NULL, &masked);
+    if (found.sa_flags & SA_SIGINFO) {
+        found.sa_sigaction(signal, info, context);
+    } else {
+        found.sa_handler(signal);
+    }
+}
+
+static void once(int signal)
+{
+    (void)signal;
+    note('o');
+    siglongjmp(back, 1);
+}
+
+static void install(void (*handler)(int), int flags, int blocked, struct sigaction *before)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigemptyset(&action.sa_mask);
+    if (blocked) {
+        sigaddset(&action.sa_mask, blocked);
+    }
+    HOLDS(sigaction(SIGBUS, &action, before) == 0);
+}
+
+/* Reads memory of the program's own whose file was cut; the handlers that ran are in `order`. */
+static void fault(void)
+{
+    FILE *const file = tmpfile();
+    volatile char *memory;
+    HOLDS(file != NULL && ftruncate(fileno(file), 4096) == 0);
+    memory = (volatile char *)mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0);
+    HOLDS(memory != MAP_FAILED && ftruncate(fileno(file), 0) == 0);
+    memset(order, 0, sizeof order);
+    expects = 1;
+    if (sigsetjmp(back, 1) == 0) {
+        (void)memory[0];
+        printf("a read of cut memory came back\n");
+        failed = 1;
+    }
+    expects = 0;
+    munmap((void *)(uintptr_t)memory, 4096);
+    fclose(file);
+}
+
+int main(void)
+{
+    HANDLE query;
+    int i;
+
+    install(plain, 0, SIGUSR1, NULL);
+    start_publisher();
+    query = open_query();
+    HOLDS(collect(query) == 1);
+    fault();
+    HOLDS(strcmp(order, "p") == 0);
+    HOLDS(sigismember(&masked, SIGUSR1) == 1 && sigismember(&masked, SIGBUS) == 1);
+
+    /* Between two calls, with one that calls the handler before it. */
+    {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_sigaction = chaining;
+        action.sa_flags = SA_SIGINFO | SA_NODEFER;
+        sigemptyset(&action.sa_mask);
+        HOLDS(sigaction(SIGBUS, &action, &found) == 0);
+    }
+    for (i = 0; i < 3; i++) {
+        HOLDS(collect(query) == 1);
+        fault();
+        HOLDS(strcmp(order, "cp") == 0);
+    }
+
+    /* A file that is cut is the library's, whatever was installed meanwhile. */
+    install(plain, 0, 0, NULL);
+    cut();
+    HOLDS(collect(query) == 0);
+    fault();
+    HOLDS(strcmp(order, "p") == 0);
+    RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
+    end_publisher();
+
+    /* One that is for one signal only, and none. */
+    start_publisher();
+    query = open_query();
+    install(once, (int)SA_RESETHAND, 0, NULL);
+    HOLDS(collect(query) == 1);
+    fault();
+    HOLDS(strcmp(order, "o") == 0);
+    install(SIG_IGN, 0, 0, NULL);
+    HOLDS(collect(query) == 1);
+    HOLDS(raise(SIGBUS) == 0);
+    cut();
+    HOLDS(collect(query) == 0);
+    RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
+    end_publisher();
+    return failed;
+}

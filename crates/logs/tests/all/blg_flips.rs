@@ -1,0 +1,209 @@
+//! Every bit of small logs flipped: which flips contradict the rest of a log says a checker that was written from the
+//! description of the format alone, in Python; the reader reports each of them. All of them are compared where TACHO_LONG is set.
+
+use crate::made;
+
+use std::collections::HashSet;
+use std::io::Cursor;
+use std::path::Path;
+use std::process::Command;
+
+use made::block::{Block, Counter as BlockCounter, Instance, Object};
+use made::rewritten::{options_of, samples_of, write};
+use made::{Entry, Made, local, multi, single};
+use tachograph_counters::RawValue;
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Counter;
+use tachograph_logs::blg::BlgWriterOptions;
+use tachograph_logs::open_stream;
+
+/// Of the flips in a log, at most so many may change a figure without a report.
+const MAX_SILENT_PERCENT: f64 = 30.8;
+
+/// A log in the form of Windows: single and multi records of the usual types, with times as Windows gives them.
+fn of_windows(samples: i64) -> Vec<u8> {
+    let timer = |entry: Entry, kind| Entry { counter_type: kind, time_base: 10_000_000, ..entry };
+    let mut made = Made { rule: None, ..Made::new(1024) };
+    made.list(&[
+        Entry { counter_type: 0x1_0100, ..Entry::single("Memory", None, "Free") },
+        Entry { counter_type: 0x1041_0400, ..Entry::single("System", None, "Calls/s") },
+        timer(Entry::single("Disk", Some("0"), "Queue"), 0x0055_0500),
+        timer(Entry::multi("Cpu", "% Time"), 0x2151_0500),
+        Entry { counter_type: 0x2002_0400, ..Entry::single("Memory", None, "% Used") },
+    ]);
+    for n in 0..samples {
+        let utc = local(n) + 480 * 60 * 10_000_000 + 3_000 + 137 * n;
+        let ticks = 9_000_000_000 + 2_725_536 * n + n % 7;
+        made.sample(
+            n,
+            &[
+                single(n, 4_000_000_000 - 12_345 * n, 0),
+                single(n, 100_000 + 977 * n, ticks),
+                single(n, 7_000_000 + 3_000_000 * n, utc),
+                multi(
+                    n,
+                    &[("0", 9_876_543 * n, utc), ("1", 8_765_432 * n, utc), ("_Total", 9_320_987 * n, utc)],
+                ),
+                single(n, 700 + n, 1024),
+            ],
+        );
+    }
+    made.file()
+}
+
+/// The same log as Tachograph writes it.
+fn own(samples: i64) -> Vec<u8> {
+    let file = of_windows(samples);
+    write(&samples_of(&file), options_of(&file))
+}
+
+/// A log of block records, with a name table and a catalogue.
+fn of_blocks() -> Vec<u8> {
+    let counters = [
+        BlockCounter { name_index: 6, counter_type: 0x2051_0500, bytes: 8 },
+        BlockCounter { name_index: 8, counter_type: 0x1_0000, bytes: 4 },
+    ];
+    let mut made = Made { rule: None, ..Made::new(1024) };
+    made.names(r"\\MADE", &[(230, "Process"), (6, "% Time"), (8, "Threads")]);
+    made.list(&[Entry::block("Process")]);
+    for n in 0..6 {
+        let rows = [Instance::new("a", &[1_000_000 * n, 3]), Instance::new("b", &[2_000_000 * n, 5])];
+        made.sample(n, &[Block::new(n, &[Object::new(230, &counters, &rows)]).record()]);
+    }
+    let file = made.file();
+    write(&samples_of(&file), BlgWriterOptions { file_name: String::new(), ..options_of(&file) })
+}
+
+/// All that the samples of a log say: times, and of each value its path, its type and the like, and its raw value. Whatever is
+/// made of a log is made of that.
+#[derive(PartialEq)]
+struct Figures {
+    /// Of each sample: its time, the number of its log, and whether it only opens a window.
+    samples: Vec<(Moment, u32, bool)>,
+    values: Vec<(String, Counter, RawValue)>,
+}
+
+/// The figures of a log, and whether something in it was reported; `None` where it cannot be opened.
+fn figures(file: &[u8]) -> Option<(Figures, bool)> {
+    let mut reader = open_stream(Cursor::new(file.to_vec())).ok()?;
+    let mut sample = Sample::default();
+    let mut figures = Figures { samples: Vec::new(), values: Vec::new() };
+    while reader.next(&mut sample).expect("bytes in memory can be read") {
+        for group in &sample.groups {
+            for (instance, row) in group.instances.iter().zip(group.rows()) {
+                for (counter, raw) in group.set.counters.iter().zip(row) {
+                    figures.values.push((group.set.path(instance, counter), counter.clone(), *raw));
+                }
+            }
+        }
+        figures.samples.push((sample.at, sample.log, sample.is_baseline));
+    }
+    Some((figures, !reader.problems().is_empty()))
+}
+
+/// What becomes of a flip.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Reported,
+    Harmless,
+    Silent,
+}
+
+fn outcomes(file: &[u8]) -> Vec<Outcome> {
+    let (whole, is_reported) = figures(file).expect("a log");
+    assert!(!is_reported && !whole.samples.is_empty());
+    let mut file = file.to_vec();
+    let mut outcomes = Vec::new();
+    for at in 0..8 * file.len() {
+        file[at / 8] ^= 1 << (at % 8);
+        outcomes.push(match figures(&file) {
+            None | Some((_, true)) => Outcome::Reported,
+            Some((figures, false)) if figures == whole => Outcome::Harmless,
+            Some(_) => Outcome::Silent,
+        });
+        file[at / 8] ^= 1 << (at % 8);
+    }
+    outcomes
+}
+
+/// The flips that the Python checker finds of every `step`-th one, each with its reason; `None`, with a notice, where there
+/// is no Python.
+fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String)>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/detectable_flips.py");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, file).expect("a writable folder");
+    let output = match Command::new("python3").arg(script).arg(&path).arg(step.to_string()).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("left out: python3 cannot be run: {error}");
+            return None;
+        }
+    };
+    std::fs::remove_file(&path).expect("the file just written");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is not whole: {text:.200}"));
+    let flip = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let byte: usize = words.next()?.parse().ok()?;
+        let bit: usize = words.next()?.parse().ok()?;
+        Some((8 * byte + bit, words.next()?.to_owned()))
+    };
+    Some(flips.lines().map(|line| flip(line).expect("a flip")).collect())
+}
+
+/// Flips every bit; asserts that each flip that the Python checker finds is reported. Gives the share of flips, in percent,
+/// that change a figure silently.
+fn flip_all(file: &[u8], name: &str) -> f64 {
+    let outcomes = outcomes(file);
+    let share = |outcome| {
+        100.0 * outcomes.iter().filter(|&&found| found == outcome).count() as f64 / outcomes.len() as f64
+    };
+    eprintln!(
+        "{name}: {} flips: {:.1} % reported, {:.1} % harmless, {:.1} % silent",
+        outcomes.len(),
+        share(Outcome::Reported),
+        share(Outcome::Harmless),
+        share(Outcome::Silent)
+    );
+    let step = if std::env::var_os("TACHO_LONG").is_some() { 1 } else { 23 };
+    if let Some(detectable) = detectable(file, step, name) {
+        assert!(detectable.len() * step > 2 * file.len(), "{} found", detectable.len());
+        let missed: Vec<_> = detectable
+            .iter()
+            .filter(|(at, _)| outcomes[*at] != Outcome::Reported)
+            .map(|(at, reason)| format!("{:#x}.{}: {reason}", at / 8, at % 8))
+            .collect();
+        assert_eq!(missed, [""; 0], "{} of {} flips are not reported", missed.len(), detectable.len());
+        let found: HashSet<_> = detectable.iter().map(|(at, _)| *at).collect();
+        let more = (0..outcomes.len())
+            .step_by(step)
+            .filter(|at| outcomes[*at] == Outcome::Reported && !found.contains(at))
+            .count();
+        eprintln!("{name}: {} detectable flips, all reported, and {more} more", detectable.len());
+    }
+    share(Outcome::Silent)
+}
+
+#[test]
+fn a_log_of_windows() {
+    let file = of_windows(12);
+    assert_eq!(file.len(), 8192);
+    let silent = flip_all(&file, "flips-windows.blg");
+    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+}
+
+#[test]
+fn a_log_of_our_own() {
+    let file = own(12);
+    assert_eq!(file.len(), 8192);
+    let silent = flip_all(&file, "flips-own.blg");
+    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+}
+
+#[test]
+fn a_log_of_blocks() {
+    let silent = flip_all(&of_blocks(), "flips-blocks.blg");
+    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+}

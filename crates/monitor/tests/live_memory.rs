@@ -1,0 +1,53 @@
+//! Memory of a live chart: bounded by the instances that its samples hold. In a binary of its own, which counts what is
+//! allocated.
+
+#[path = "../../flow/tests/live/made.rs"]
+#[allow(dead_code, reason = "a machine that several tests share")]
+mod made;
+
+use made::{Machine, Process};
+use peak_alloc::PeakAlloc;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::live::LiveOptions;
+use tachograph_monitor::{Board, LiveBoard};
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Processes of one sample.
+const AT_ONCE: u32 = 100;
+
+/// What a board of the first samples takes: the bytes that it keeps, and most bytes of one redraw beyond those. Beside a
+/// process that stays, each sample has others than the one before.
+fn bytes_after(samples: u32) -> (usize, usize) {
+    let machine = Machine::default();
+    let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];
+    let before = ALLOCATED.current_usage();
+    let (mut board, _selection) =
+        LiveBoard::open(&machine.registry(), &paths, 5, LiveOptions::default()).expect("this machine");
+    for sample in 0..samples {
+        let mut processes = vec![Process::new("stays", 1)];
+        let first = 2 + sample * AT_ONCE;
+        processes.extend((first..first + AT_ONCE).map(|pid| Process::new(&format!("p{pid:08}"), pid)));
+        machine.set(&processes);
+        board.collect();
+    }
+    machine.set(&[]);
+    let kept = ALLOCATED.current_usage().saturating_sub(before);
+    let window = board.window(FileTime::PER_SECOND).expect("samples");
+    ALLOCATED.reset_peak_usage();
+    let before = ALLOCATED.current_usage();
+    let reduced = board.reduce(window, 5, &paths).expect("few counters");
+    assert_eq!(reduced.series.iter().filter(|series| series.summary.values > 0).count(), 1);
+    (kept, ALLOCATED.peak_usage().saturating_sub(before))
+}
+
+/// One test: all of this binary share an allocator.
+#[test]
+fn a_chart_takes_the_same_memory_however_many_processes_have_come_and_gone() {
+    let (kept, redraw) = bytes_after(20);
+    let (kept_later, redraw_later) = bytes_after(1_000);
+    assert!(redraw_later < redraw + redraw / 4, "a redraw: {redraw_later} bytes, at first {redraw}");
+    assert!(kept_later < kept + kept / 4, "kept: {kept_later} bytes, at first {kept}");
+}

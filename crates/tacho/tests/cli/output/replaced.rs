@@ -1,0 +1,152 @@
+//! Files that are replaced: what is on the disk when, and what is left where something fails on the way.
+
+use std::process::Command;
+
+use super::small;
+use crate::run::{Folder, Ran};
+
+/// System calls in place of those of the C library: they note what is called, fail, or have something happen at this moment.
+const CALLS: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void note(const char *what)
+{
+    int file = open("calls", O_WRONLY | O_APPEND | O_CREAT, 0600);
+    if (write(file, what, strlen(what)) < 0)
+        abort();
+    close(file);
+}
+
+int fchmod(int file, mode_t mode)
+{
+    const char *what = getenv("AT_FCHMOD");
+    if (what && !strcmp(what, "fail")) {
+        errno = EPERM;
+        return -1;
+    }
+    if (what && !strcmp(what, "interrupt")) {
+        kill(getpid(), SIGINT);
+        for (;;)
+            pause();
+    }
+    return syscall(SYS_fchmod, file, mode);
+}
+
+int fsync(int file)
+{
+    struct stat found;
+    fstat(file, &found);
+    struct stat target;
+    const char *name = getenv("OUTPUT");
+    char line[64];
+    int length = name && stat(name, &target) == 0 ? target.st_size : 0;
+    snprintf(line, sizeof line, "fsync of a %s, the output has %d bytes\n", S_ISDIR(found.st_mode) ? "folder" : "file", length);
+    note(line);
+    name = getenv("MAKE_AT_FSYNC");
+    if (name && !S_ISDIR(found.st_mode))
+        close(open(name, O_WRONLY | O_CREAT, 0600));
+    return syscall(SYS_fsync, file);
+}
+"#;
+
+/// A folder with a log, and these calls as a library; `None` where there is no C compiler.
+fn with_calls() -> Option<Folder> {
+    let folder = small();
+    folder.write("calls.c", CALLS);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o", "calls.so", "calls.c"]).current_dir(folder.path(""));
+    let Ok(status) = compiler.status() else {
+        eprintln!("left out: there is no C compiler");
+        return None;
+    };
+    assert!(status.success(), "the calls compile");
+    std::fs::remove_file(folder.path("calls.c")).expect("a file");
+    Some(folder)
+}
+
+fn run(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = folder.signalled_command(arguments);
+    command.env("LD_PRELOAD", folder.path("calls.so")).envs(variables.iter().copied());
+    Ran::from(command.output().expect("the command starts"))
+}
+
+#[test]
+fn a_file_is_on_the_disk_before_it_has_its_name() {
+    let Some(folder) = with_calls() else { return };
+    folder.write("out.csv", "mine");
+    for (output, before, options) in
+        [("out.csv", 4, &["-y"][..]), ("new.csv", 0, &["-y"]), ("other.csv", 0, &[])]
+    {
+        let arguments = [&["relog", "in.blg", "-o", output][..], options].concat();
+        let ran = run(&folder, &arguments, &[("OUTPUT", output)]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let after = folder.bytes(output).len();
+        let expected = format!(
+            "fsync of a file, the output has {before} bytes\nfsync of a folder, the output has {after} bytes\n"
+        );
+        assert_eq!(folder.text("calls"), expected, "{output}");
+        std::fs::remove_file(folder.path("calls")).expect("a file");
+    }
+}
+
+#[test]
+fn permissions_that_cannot_be_kept_leave_no_partial_file() {
+    let Some(folder) = with_calls() else { return };
+    folder.write("out.csv", "mine");
+    let ran = run(&folder, &["relog", "in.blg", "-y", "-o", "out.csv"], &[("AT_FCHMOD", "fail")]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("out.csv: Operation not permitted (os error 1)\n"), "{}", ran.stderr);
+    assert_eq!(folder.names(), ["calls.so", "in.blg", "out.csv"]);
+    assert_eq!(folder.text("out.csv"), "mine");
+}
+
+#[test]
+fn an_interrupt_at_the_start_leaves_no_partial_file() {
+    let Some(folder) = with_calls() else { return };
+    folder.write("out.csv", "mine");
+    let ran = run(&folder, &["relog", "in.blg", "-y", "-o", "out.csv"], &[("AT_FCHMOD", "interrupt")]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (130, ""));
+    assert_eq!(folder.names(), ["calls.so", "in.blg", "out.csv"]);
+    assert_eq!(folder.text("out.csv"), "mine");
+}
+
+#[test]
+fn a_file_that_came_meanwhile_is_not_overwritten() {
+    let Some(folder) = with_calls() else { return };
+    let ran = run(&folder, &["relog", "in.blg", "-o", "out.csv"], &[("MAKE_AT_FSYNC", "out.csv")]);
+    ran.refused(2, "out.csv exists: give -y to overwrite it, or another name");
+    assert_eq!(folder.text("out.csv"), "");
+    assert_eq!(folder.names(), ["calls", "calls.so", "in.blg", "out.csv"]);
+}
+
+#[test]
+fn a_partial_file_of_the_same_process_id_is_in_nobodys_way() {
+    let folder = small();
+    // In a container every command may have the same id.
+    let script =
+        format!("touch out.csv.$$.partial; exec '{}' relog in.blg -o out.csv", env!("CARGO_BIN_EXE_tacho"));
+    let shell = Command::new("sh").args(["-c", &script]).current_dir(folder.path("")).output();
+    let ran = Ran::from(shell.expect("a shell"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
+    assert!(folder.text("out.csv").starts_with("\"(PDH-CSV 4.0)"));
+}
+
+#[test]
+fn new_files_have_the_permissions_of_new_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = small();
+    folder.relog(["in.blg", "-o", "out.csv"]);
+    folder.write("usual", "");
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).expect("a file").permissions().mode();
+    assert_eq!(mode("out.csv"), mode("usual"));
+}

@@ -1,0 +1,323 @@
+//! Random logs and random splits of them into segments: the statistics of the segments are those of the whole in every
+//! digit, and those that an independent script computes from the same files.
+
+use std::path::Path;
+use std::process::Command;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::{CounterType, RawValue, Status};
+
+use crate::made::{Made, Row, START, TICKS, counter, failed, raw};
+use crate::run::Folder;
+
+/// Numbers that look random; the same at every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn one_in(&mut self, many: u64) -> bool {
+        self.below(many) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// Names of a set, its counter and instances, in several languages.
+const LANGUAGES: [[&str; 6]; 5] = [
+    ["Process", "Things", "w3wp", "svchost", "svchost#1", "_Total"],
+    ["Prozess", "Zähler", "Büro", "straße", "straße#1", "_Total"],
+    ["Процесс", "Счётчик", "служба", "узел", "узел#1", "_Total"],
+    ["プロセス", "カウンター", "サービス", "計測", "計測#1", "_Total"],
+    ["Processus", "Compteur œuvre", "système", "été 😀", "été 😀#1", "_Total"],
+];
+
+const TYPES: [CounterType; 22] = [
+    CounterType::RAWCOUNT,
+    CounterType::LARGE_RAWCOUNT,
+    CounterType::DELTA,
+    CounterType::LARGE_DELTA,
+    CounterType::SAMPLE_COUNTER,
+    CounterType::COUNTER_COUNTER,
+    CounterType::BULK_COUNT,
+    CounterType::QUEUELEN,
+    CounterType::QUEUELEN_100NS,
+    CounterType::RAW_FRACTION,
+    CounterType::LARGE_RAW_FRACTION,
+    CounterType::COUNTER_TIMER,
+    CounterType::TIMER_100NS,
+    CounterType::PRECISION_100NS_TIMER,
+    CounterType::SAMPLE_FRACTION,
+    CounterType::COUNTER_TIMER_INV,
+    CounterType::TIMER_INV_100NS,
+    CounterType::MULTI_TIMER_100NS,
+    CounterType::MULTI_TIMER_INV_100NS,
+    CounterType::AVERAGE_TIMER,
+    CounterType::AVERAGE_BULK,
+    CounterType::ELAPSED_TIME,
+];
+
+/// Types of which a block keeps the second value once for all instances, or not at all.
+const BLOCK_TYPES: [CounterType; 4] = [
+    CounterType::BULK_COUNT,
+    CounterType::TIMER_100NS,
+    CounterType::LARGE_RAWCOUNT,
+    CounterType::COUNTER_COUNTER,
+];
+
+/// What one group of a log is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Alone(CounterType),
+    Fixed(CounterType),
+    Column(CounterType),
+    Identities,
+    Block([CounterType; 2]),
+}
+
+/// What a counter of an instance has come to.
+#[derive(Clone, Copy)]
+struct Total {
+    first: i64,
+    base: i64,
+}
+
+/// A log of a machine, with every sample as rows, so that any stretch of it can be written.
+struct Life {
+    language: [&'static str; 6],
+    kinds: Vec<Kind>,
+    boot_time: Option<FileTime>,
+    /// Seconds after the start, and the rows of each group.
+    samples: Vec<(i64, Vec<Vec<Row>>)>,
+}
+
+impl Life {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
+        for _ in 0..4 {
+            random.below(2);
+        }
+        let language = random.pick(&LANGUAGES);
+        let mut kinds = vec![Kind::Column(random.pick(&TYPES)), Kind::Fixed(random.pick(&TYPES))];
+        for _ in 0..random.below(4) {
+            kinds.push(match random.below(5) {
+                0 => Kind::Alone(random.pick(&TYPES)),
+                1 => Kind::Fixed(random.pick(&TYPES)),
+                _ => Kind::Column(random.pick(&TYPES)),
+            });
+        }
+        if random.one_in(3) {
+            kinds.push(Kind::Identities);
+        }
+        if random.one_in(3) {
+            kinds.push(Kind::Block([random.pick(&BLOCK_TYPES), random.pick(&BLOCK_TYPES)]));
+        }
+        let boot_time = (!random.one_in(4)).then_some(FileTime(START - 500 * TICKS));
+        let count = match random.below(20) {
+            0 => 1300,
+            1..4 => 200 + random.below(200),
+            _ => 2 + random.below(60),
+        };
+        let mut life = Self { language, kinds, boot_time, samples: Vec::new() };
+        life.live(count, &mut random);
+        life
+    }
+
+    /// Takes samples of a machine whose instances come and go.
+    fn live(&mut self, count: u64, random: &mut Random) {
+        let names = &self.language[2..];
+        let mut totals = vec![[[Total { first: 1, base: 1 }; 2]; 4]; self.kinds.len()];
+        let (mut present, mut identities) = ([true; 4], [100i64, 200, 300, 0]);
+        let mut second = 0;
+        for _ in 0..count {
+            second += 1 + random.below(4) as i64 * i64::from(random.one_in(5));
+            for place in 0..names.len() {
+                if random.one_in(6) {
+                    present[place] = !present[place];
+                    // It comes back as another process, or as the same.
+                    identities[place] += i64::from(random.one_in(2));
+                }
+            }
+            let mut groups = Vec::new();
+            for (kind, totals) in self.kinds.iter().zip(&mut totals) {
+                let mut rows: Vec<Row> = Vec::new();
+                for (place, totals) in totals.iter_mut().enumerate() {
+                    if !present[place] && random.one_in(2) {
+                        // A restarted process counts from the start.
+                        *totals = [Total { first: random.below(50) as i64, base: 1 }; 2];
+                    }
+                    let types: &[CounterType] = match kind {
+                        Kind::Alone(kind) | Kind::Fixed(kind) | Kind::Column(kind) => &[*kind],
+                        Kind::Block(kinds) => kinds,
+                        Kind::Identities => &[],
+                    };
+                    let mut values: Vec<RawValue> = types
+                        .iter()
+                        .zip(totals)
+                        .map(|(&counter_type, total)| next(counter_type, total, second, random))
+                        .collect();
+                    if let Kind::Identities = kind {
+                        values.push(raw(identities[place], 0));
+                    }
+                    let is_fixed = matches!(kind, Kind::Alone(_) | Kind::Fixed(_));
+                    if is_fixed && random.one_in(25) {
+                        values = vec![failed()];
+                    }
+                    match kind {
+                        Kind::Alone(_) if place == 0 => rows.push((String::new(), values)),
+                        Kind::Fixed(_) if place == 0 && present[0] => rows.push((String::new(), values)),
+                        Kind::Fixed(_) if place == 0 => {
+                            rows.push((String::new(), vec![RawValue::error(Status::NO_INSTANCE)]));
+                        }
+                        Kind::Alone(_) | Kind::Fixed(_) => {}
+                        _ if present[place] => rows.push((names[place].to_owned(), values)),
+                        _ => {}
+                    }
+                }
+                groups.push(rows);
+            }
+            self.samples.push((second, groups));
+        }
+    }
+
+    /// Writes the samples of a range as a log of its own.
+    #[track_caller]
+    fn write(&self, path: &Path, range: std::ops::Range<usize>) {
+        let [set, name, instance, ..] = self.language;
+        let mut log = Made::new("WEB1");
+        for (number, kind) in self.kinds.iter().enumerate() {
+            // A set of its own, unless the numbers of its processes are known: these hold for all counters of a set.
+            let own = format!("{set} {number}");
+            let set = if self.has_identities() && matches!(kind, Kind::Column(_)) { set } else { &own };
+            let counter = |counter_type| counter(&format!("{name} {number}/sec"), counter_type);
+            log = match *kind {
+                Kind::Alone(kind) => log.value(set, counter(kind)),
+                Kind::Fixed(kind) => log.value_of(set, instance, counter(kind)),
+                Kind::Column(kind) => log.column(set, counter(kind)),
+                Kind::Identities => {
+                    log.column(self.language[0], crate::made::counter("ID Process", CounterType::RAWCOUNT))
+                }
+                Kind::Block(kinds) => {
+                    let index = 8000 + 10 * number as u32;
+                    let of = |place: u32| {
+                        let name = format!("{name} {number}.{place}");
+                        (crate::made::counter(&name, kinds[place as usize]), index + 2 + 2 * place)
+                    };
+                    log.table((set, index), [of(0), of(1)])
+                }
+            };
+        }
+        log.boot_time = self.boot_time;
+        log.buffer_bytes = if self.samples.len().is_multiple_of(2) { 0x10000 } else { 1024 };
+        for (second, groups) in &self.samples[range] {
+            log.at(*second, groups.clone());
+        }
+        log.write(path);
+    }
+
+    fn has_identities(&self) -> bool {
+        self.kinds.iter().any(|kind| matches!(kind, Kind::Identities))
+    }
+}
+
+/// The next raw value of a counter. Now and then a counter of 32 bits wraps, or a clock does not move.
+fn next(counter_type: CounterType, total: &mut Total, second: i64, random: &mut Random) -> RawValue {
+    let step = random.below(3_000_000) as i64 * i64::from(!random.one_in(6));
+    total.first = if random.one_in(25) { 5 } else { total.first + step };
+    total.base += random.below(50) as i64;
+    let clock = second * TICKS;
+    let word = counter_type.0;
+    match word {
+        // What a base counter or the fraction's whole would hold.
+        0x2002_0400 | 0x2002_0500 => raw(total.first % 1000, 1000),
+        0x2057_0500 | 0x20C2_0400 | 0x3002_0400 | 0x4002_0500 => raw(total.first, total.base),
+        0x3024_0500 => raw(START + clock % 977, START + clock),
+        0x2151_0500 | 0x2251_0500 | 0x2351_0500 | 0x2051_0500 | 0x0055_0500 => RawValue {
+            multi_count: 1 + u32::from(word & 0x0200_0000 != 0) * 3,
+            ..raw(total.first, START + clock)
+        },
+        _ if word & 0xC00 == 0x400 && word & 0x0040_0000 != 0 && word & 0x000F_0000 != 0 => {
+            raw(total.first, clock)
+        }
+        _ => raw(total.first, 0),
+    }
+}
+
+/// What `stats -f json` prints, notices left aside.
+#[track_caller]
+fn stats(folder: &Folder, logs: &[String]) -> String {
+    let ran = folder.run(["stats", "-f", "json"].into_iter().chain(logs.iter().map(String::as_str)));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.stdout
+}
+
+/// Compares with what the script makes of the files; gives how many figures it compared. `None` where there is no Python.
+#[track_caller]
+fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Option<u64> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statistics_oracle.py");
+    let output = Command::new("python3")
+        .arg(script)
+        .arg("stats.json")
+        .args(logs)
+        .current_dir(folder.path(""))
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("left out: python3 cannot be run: {error}");
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{context}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    Some(text.trim().parse().expect("a number"))
+}
+
+#[test]
+fn random_logs_in_random_segments_have_the_statistics_of_the_whole() {
+    let logs = if std::env::var_os("TACHO_LONG").is_some() { 500 } else { 30 };
+    let folder = Folder::new();
+    let (mut segments_written, mut figures) = (0, 0);
+    for seed in 0..logs {
+        let life = Life::new(seed);
+        let count = life.samples.len();
+        life.write(&folder.path("whole.blg"), 0..count);
+        let whole = stats(&folder, &["whole.blg".to_owned()]);
+        folder.write("stats.json", &whole);
+        let mut random = Random(seed + 77);
+        for split in 0..2 {
+            let mut starts: Vec<usize> =
+                (0..1 + random.below(6)).map(|_| random.below(count as u64) as usize).chain([0]).collect();
+            starts.sort_unstable();
+            starts.dedup();
+            let ends = starts[1..].iter().copied().chain([count]);
+            let names: Vec<_> = (0..starts.len()).map(|number| format!("{number}.blg")).collect();
+            for ((&start, end), name) in starts.iter().zip(ends).zip(&names) {
+                life.write(&folder.path(name), start..end);
+            }
+            segments_written += names.len();
+            let context = format!("seed {seed}, segments from {starts:?} of {count}");
+            assert_eq!(stats(&folder, &names), whole, "{context}");
+            if split == 0 {
+                figures += compare_with_script(&folder, &names, &context).unwrap_or_default();
+            }
+            if seed % 10 == 0 {
+                folder.relog(names.iter().map(String::as_str).chain(["-y", "-o", "joined.blg"]));
+                assert_eq!(stats(&folder, &["joined.blg".to_owned()]), whole, "{context}, joined");
+                folder.relog(["whole.blg", "-y", "-o", "whole.csv"]);
+                folder.relog(names.iter().map(String::as_str).chain(["-y", "-o", "joined.csv"]));
+                let (joined, whole) = (folder.text("joined.csv"), folder.text("whole.csv"));
+                for (joined, whole) in joined.lines().zip(whole.lines()) {
+                    assert_eq!(joined, whole, "{context}, as text");
+                }
+                assert_eq!(joined.len(), whole.len(), "{context}, as text");
+            }
+        }
+    }
+    println!("{logs} logs, {segments_written} segments, {figures} figures compared with the script");
+}

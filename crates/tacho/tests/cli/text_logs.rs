@@ -1,0 +1,192 @@
+//! Text logs: digits, encodings, what redirected tools leave, to BLG and back, JSON as an input, memory.
+
+use std::fmt::Write as _;
+
+use tachograph_counters::CounterType;
+
+use crate::made::{Made, counter, mixed, one, raw};
+use crate::run::{Folder, row};
+
+const RUSSIAN: &str = "\"(PDH-CSV 4.0) (RTZ 2 (\",\"\\\\PC\\Процессор(_Total)\\% загруженности процессора\",\"Диски\"\r\n\
+                       \"03/05/2024 10:00:00.000\",\"1.0203296383395057338e-005\",\" \"\r\n\
+                       \"03/05/2024 10:00:01.000\",\"2\",\" \"\r\n";
+
+fn in_1251(text: &str) -> Vec<u8> {
+    encoding_rs::WINDOWS_1251.encode(text).0.into_owned()
+}
+
+#[test]
+fn digits_are_those_of_the_log_or_as_asked_for() {
+    let folder = Folder::new();
+    let mut log = Made::new("WEB1").value("S", counter("A", CounterType::RAW_FRACTION));
+    log.at(0, vec![one(raw(1, 1000))]);
+    log.write(&folder.path("ours.blg"));
+    // Windows names the thread and the clock of the processor in the header; Windows 8 has another build.
+    let mut bytes = folder.bytes("ours.blg");
+    bytes[0x50] = 1;
+    folder.write("new.blg", &bytes);
+    bytes[0x70..0x74].copy_from_slice(&9200_u32.to_le_bytes());
+    folder.write("old.blg", &bytes);
+    let (short, long) = ("\"0.10000000000000001\"", "\"0.10000000000000000555\"");
+    for (input, digits, expected) in [
+        ("ours.blg", None, short),
+        ("old.blg", None, short),
+        ("new.blg", None, long),
+        ("new.blg", Some("17"), short),
+        ("ours.blg", Some("20"), long),
+    ] {
+        let mut arguments = vec!["relog", input, "-f", "csv", "-o", "-"];
+        arguments.extend(digits.into_iter().flat_map(|digits| ["--digits", digits]));
+        let text = folder.prints(arguments);
+        assert!(text.contains(expected), "{input} {digits:?}: {text}");
+    }
+    // A text keeps the form that it has.
+    folder.write(
+        "new.csv",
+        format!("\"(PDH-CSV 4.0) (X)(0)\",\"\\\\P\\S\\A\"\r\n\"03/05/2024 10:00:00.000\",{long}\r\n"),
+    );
+    assert_eq!(folder.prints(["relog", "new.csv", "-o", "-"]), folder.text("new.csv"));
+    folder
+        .run(["relog", "new.csv", "-o", "x.blg", "--digits", "17"])
+        .refused(2, "--digits is for CSV and TSV: give -f csv or -f tsv");
+}
+
+#[test]
+fn what_typeperf_leaves_in_a_file_opens() {
+    let folder = Folder::new();
+    let text = "\r\n\"(PDH-CSV 4.0)\",\"\\\\WEB1\\Memory\\Pages/sec\"\r\n\"03/05/2024 10:00:01.000\",\"1.500000\"\r\n\
+                \"03/05/2024 10:00:02.000\",\"2.500000\"\r\n\r\nExiting, please wait...\r\nThe command completed successfully.\r\n";
+    folder.write("out.csv", text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+    assert_eq!(
+        folder.prints(["check", "out.csv"]),
+        "out.csv: whole: CSV, 2 samples from 2024-03-05T10:00:01.000+00:00 to 2024-03-05T10:00:02.000+00:00 (1.000 s), \
+         2 formatted values, machine WEB1\n"
+    );
+    assert_eq!(row(&folder.stats(&["out.csv"]), "Pages/sec")["average"], 2);
+    let again = folder.prints(["relog", "out.csv", "-o", "-"]);
+    assert!(again.starts_with("\"(PDH-CSV 4.0)\",\"\\\\WEB1"), "nothing is made up: {again}");
+}
+
+#[test]
+fn a_code_page_is_guessed_and_said() {
+    let folder = Folder::new();
+    folder.write("in.csv", in_1251(RUSSIAN));
+    let guess =
+        "tacho: in.csv: read as windows code page 1251, which is a guess; --encoding says what it is\n";
+    let ran = folder.run(["relog", "in.csv", "-o", "-"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, guess));
+    let expected = RUSSIAN.replace(" (RTZ 2 (", "").replace(",\"Диски\"", "").replace(",\" \"\r", "\r");
+    assert_eq!(ran.stdout, expected);
+    assert_eq!(folder.run(["check", "in.csv"]).stderr, guess);
+    assert_eq!(folder.prints(["relog", "in.csv", "--encoding", "cp1251", "-o", "-"]), ran.stdout);
+    for (name, bytes) in [
+        ("windows-1251", in_1251(&expected)),
+        ("utf-8-bom", format!("\u{feff}{expected}").into_bytes()),
+        ("utf-8", expected.clone().into_bytes()),
+    ] {
+        folder.relog(["in.csv", "--encoding", "1251", "--output-encoding", name, "-y", "-o", "out.csv"]);
+        assert_eq!(folder.bytes("out.csv"), bytes, "{name}");
+    }
+    folder.write("keep.csv", "mine");
+    folder.run(["relog", "in.csv", "--encoding", "1251", "--output-encoding", "1252", "-y", "-o", "keep.csv"]).refused(
+        1,
+        r"keep.csv: '\\PC\Процессор(_Total)\% загруженности процессора' cannot be written in windows code page 1252: choose utf-8",
+    );
+    assert_eq!(folder.text("keep.csv"), "mine");
+    let ran = folder.run(["stats", "in.csv", "--encoding", "klingon"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("no known encoding: utf-8, utf-8-bom, "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_text_becomes_a_blg_with_the_same_figures() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
+    for extension in ["csv", "tsv", "json"] {
+        let (text, log) = (format!("in.{extension}"), format!("{extension}.blg"));
+        folder.relog(["in.blg", "-o", &text]);
+        folder.relog([&text, "-o", &log]);
+        let stdout = folder.prints(["check", &log]);
+        assert!(stdout.contains("whole: BLG, 12 samples"), "{stdout}");
+        let (before, after) = (folder.stats(&[&text]), folder.stats(&[&log]));
+        assert!(!before.is_empty() && before.iter().all(|row| row["average_kind"] == "arithmetic"));
+        assert_eq!(before, after, "{extension}");
+        let ran = folder.run(["stats", &log]);
+        assert!(ran.stdout.contains("* arithmetic: "), "{}", ran.stdout);
+        // The text again, byte for byte.
+        folder.relog([&log, "-y", "-o", &format!("again.{extension}")]);
+        assert_eq!(folder.text(&format!("again.{extension}")), folder.text(&text));
+    }
+    let list = folder.prints(["list", "in.csv"]);
+    assert!(list.contains("formatted value") && !list.contains("raw"), "{list}");
+}
+
+#[test]
+fn an_hour_that_repeats_in_a_text_is_no_damage_in_a_blg() {
+    let folder = Folder::new();
+    let times = ["02:59:58", "02:59:59", "02:00:00", "02:00:01"];
+    let mut text = String::from("\"(PDH-CSV 4.0) (X)(-120)\",\"\\\\M\\Memory\\A\"\r\n");
+    for time in times {
+        let _ = write!(text, "\"10/29/2023 {time}.000\",\"1\"\r\n");
+    }
+    folder.write("in.csv", text);
+    folder.relog(["in.csv", "-o", "out.blg"]);
+    assert!(folder.prints(["check", "out.blg"]).contains("whole: BLG, 4 samples"));
+}
+
+#[test]
+fn json_is_a_log() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-o", "all.csv"]);
+    folder.relog(["all.blg", "-o", "all.json"]);
+    assert_eq!(folder.stats(&["all.csv"]), folder.stats(&["all.json"]));
+    assert_eq!(folder.prints(["relog", "all.json", "-f", "json", "-o", "-"]), folder.text("all.json"));
+    let text = folder.text("all.json");
+    let (first, second) = text.split_at(text.match_indices('\n').nth(5).map_or(0, |(at, _)| at + 1));
+    folder.write("1.json", first);
+    folder.write("2.json", second);
+    assert_eq!(folder.stats(&["1.json", "2.json"]), folder.stats(&["all.json"]));
+    folder.relog(["2.json", "-a", "-o", "1.json"]);
+    assert_eq!(folder.text("1.json"), text);
+    folder.write("cut.json", &text[..text.len() - 10]);
+    let ran = folder.run(["check", "cut.json", "--salvage", "saved.json"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stdout.contains("line 12 is cut short, and left out"), "{}", ran.stdout);
+    assert_eq!(
+        folder.text("saved.json"),
+        text.lines().take(11).fold(String::new(), |text, line| text + line + "\n")
+    );
+}
+
+#[test]
+fn what_is_damaged_is_said_without_a_contradiction() {
+    let folder = Folder::new();
+    folder.write("in.csv", "(PDH-CSV 4.0),text,\\\\a\\b\\c\n03/05/2024 10:00:01,1,2\n");
+    let ran = folder.run(["stats", "in.csv"]);
+    assert!(
+        ran.stderr.starts_with("tacho: in.csv: damaged in 1 place, the first at offset 0x0: column 1 is no counter path, and kept "),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
+}
+
+#[test]
+fn too_many_columns_for_the_memory_are_refused() {
+    let folder = Folder::new();
+    let mut header = "\"(PDH-CSV 4.0) (X)(0)\"".to_owned();
+    (0..5000).for_each(|number| write!(header, ",\"\\\\P\\S{number}\\C\"").expect("room"));
+    folder.write("wide.csv", format!("{header}\n\"03/05/2024 10:00:00\"{}\n", ",\"1\"".repeat(5000)));
+    for command in ["stats", "check", "list"] {
+        let ran = folder.run([command, "wide.csv", "--max-memory", "4"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{command}");
+        assert!(
+            ran.stderr.starts_with("tacho: wide.csv: the log has too many columns for the memory: ")
+                && ran.stderr.ends_with(" of 4 MiB for logs are in use; --max-memory MB allows more\n"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(folder.run([command, "wide.csv"]).status, 0);
+    }
+}
