@@ -37,7 +37,7 @@ export class Kept {
 
   /**
    * The block to show for what the server told of the stretch between `borders`: that itself, or what is kept where samples of
-   * it are gone since. `isGone` marks a block without the figures, or the lines, that were asked for.
+   * it are gone since. `isGone` marks a block without the figures that were asked for.
    */
   async choose(told, borders, signal) {
     const isWhole = !state.range;
@@ -47,8 +47,7 @@ export class Kept {
     if (isComplete) {
       if (isWhole) this.whole = told;
       this.part = { asked, block: told };
-      const isEmpty = !told.lines.length && told.missing.length < state.paths.length;
-      return { ...told, isGone: isEmpty };
+      return told;
     }
     if (!isWhole && this.part?.asked === asked) return onlyChosen(this.part.block);
     return onlyChosen(isWhole ? this.whole : { ...withoutFigures(this.whole), isGone: true });

@@ -139,9 +139,12 @@ export class Loader {
     const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
     const named = this.sources.shown();
     const zone = this.fromStarts() ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
-    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks), isGone: blocks.some((block) => block.isGone) };
+    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
   }
 }
+
+/** Whether a source has what was asked for, but not in this stretch. */
+const isEmpty = (block) => !block.lines.length && !block.removed.length && block.missing.length < state.paths.length;
 
 /** The paths that no source has. */
 function missingIn(blocks) {

@@ -127,7 +127,7 @@ function drawNow() {
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
   const empty = byId("chart-empty");
   const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
-  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isGone ? `${GONE}.` : state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
+  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isEmpty ? "There are no samples of this time." : state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
   empty.hidden = data.lines.length > 0;
   setText(empty, why);
   showControls(page, liveState);

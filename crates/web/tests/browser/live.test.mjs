@@ -153,6 +153,8 @@ test("live: what is frozen stays when the server has lost its samples", async ()
   await withPage("frozen-gone", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
     await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "averages");
+    // The window is full: each part of it has samples.
+    await collections(server.url, "\\Memory\\Available Bytes", 101);
     await freeze(page);
     // The ring goes on until nothing of it is left.
     const frozenAt = Date.now();
@@ -180,9 +182,26 @@ test("live: what is frozen stays when the server has lost its samples", async ()
     await page.keyboard.press("+");
     await page.waitForFunction(() => location.hash.includes("range="));
     await page.reload();
-    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("chart-empty").textContent));
+    await page.waitForFunction(() => /no samples of this time/.test(document.getElementById("chart-empty").textContent));
     await page.keyboard.press("f");
     await legendThat(page, (found) => found.length === 2 && found.every((row) => row.average !== "---"), "live figures");
+  });
+  await server.stop();
+});
+
+test("live: a time before the first sample is said to have none", async () => {
+  // The window is 100 s long: the server has run for a small part of it only.
+  const server = await serve("--interval", "0.1", "-c", "\\Memory\\Available Bytes");
+  await withPage("before-first", `${server.url}#points=1000`, async (page) => {
+    const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");
+    await freeze(page);
+    await page.keyboard.press("+");
+    await page.waitForFunction(() => document.getElementById("chart-empty").textContent === "There are no samples of this time.");
+    assert.ok(await page.isVisible("#chart-empty"));
+    assert.equal(await page.textContent("#missing-text"), "");
+    await page.keyboard.press("0");
+    await legendThat(page, (found) => found.length === 1 && found[0].counter === rows[0].counter && found[0].average !== "---", "the figures of all of it");
+    assert.ok(await page.isHidden("#chart-empty"));
   });
   await server.stop();
 });
