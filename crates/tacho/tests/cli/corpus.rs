@@ -131,14 +131,14 @@ fn cut_in_two_and_put_together_again() {
 }
 
 #[test]
-fn the_example_of_the_readme_is_what_is_printed() {
+fn the_example_of_the_guide_is_what_is_printed() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
     let folder = Folder::new();
     folder.write("server.blg", std::fs::read(log).expect("a log of the corpus"));
-    let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
     let is_it = |block: &&str| block.starts_with("console\n$ tacho list server.blg\n");
-    let example = readme.split("```").find(is_it).expect("a fenced block with the two commands");
+    let example = guide.split("```").find(is_it).expect("a fenced block with the two commands");
     let (list, stats) = example.split_once("\n\n$ tacho stats").expect("two commands");
     let (list, _) = list.split_once("  ...").expect("the beginning of what is printed");
     let list = list.strip_prefix("console\n$ tacho list server.blg\n").expect("a command");
