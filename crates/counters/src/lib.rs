@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 pub mod civil;
-mod counter_type;
 mod formula;
 pub mod path;
 mod quantiles;
@@ -32,8 +31,7 @@ mod status;
 pub mod time_zone;
 pub mod wildcard;
 
-pub use counter_type::{Class, CounterType, Size, Subtype, Suffix, TimeBase};
-pub use formula::{Calculator, FormatOptions, Formula};
+pub use formula::{Calculator, FormatOptions};
 pub use quantiles::Quantiles;
 pub use raw::RawValue;
 pub use statistics::{
@@ -41,3 +39,4 @@ pub use statistics::{
     Summary,
 };
 pub use status::Status;
+pub use tachograph_schema::{Class, CounterType, Formula, Size, Subtype, Suffix, TimeBase};

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::counter_type::{CounterType, Suffix};
-use crate::formula::{Calculator, Formula};
+use tachograph_schema::{CounterType, Formula, Suffix};
+
+use crate::formula::Calculator;
 
 pub use rows::rows_before;
 

@@ -7,8 +7,10 @@ mod sums;
 
 use std::sync::Arc;
 
+use tachograph_schema::Formula;
+
 use crate::civil::Moment;
-use crate::formula::{Calculator, Formula};
+use crate::formula::Calculator;
 use crate::quantiles::Quantiles;
 use crate::raw::RawValue;
 use crate::status::Status;

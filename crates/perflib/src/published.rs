@@ -133,7 +133,7 @@ impl Published {
             info.is_per_process = describe::is_per_process(info.instance_type);
             match describe::check(&info) {
                 Ok(()) => {
-                    let set = tachograph_shm::Guid::from_bytes(info.guid.to_bytes());
+                    let set = info.guid;
                     let group = self.catalog.group(GroupKey { set, owner: self.user });
                     self.add(registry, before, info, &group);
                 }
@@ -149,7 +149,7 @@ impl Published {
         members: &[Arc<Member>],
         registry: &mut Registry,
     ) -> Option<CounterSetInfo> {
-        let guid = Guid::from_bytes(key.set.to_bytes());
+        let guid = key.set;
         let registered = self.registered.iter().find(|known| known.guid == guid).map(|known| &**known);
         // The one that was started last.
         let newest = members.last()?;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span};
 use syn::Error;
+use tachograph_schema::CounterType;
 
 use crate::attributes::Errors;
 use crate::model::{Counter, Set};
-use crate::types::{Class, Needs};
+use crate::types::word;
 
 /// All that is wrong with a set.
 pub(crate) fn check(set: &Set) -> Result<(), Error> {
@@ -53,40 +54,42 @@ fn check_unique(set: &Set, errors: &mut Errors) {
 
 fn check_companions(set: &Set, counter: &Counter, errors: &mut Errors) {
     let [base, time, frequency, multiplier] = &counter.companions;
-    let kind = counter.counter_type;
-    let needs = kind.needs;
+    let kind = word(counter.counter_type);
+    let needed = counter.counter_type.companions();
     let wanted = |wanted: bool, key: &str, field: &Option<Ident>, text: &str, errors: &mut Errors| match field
     {
         None if wanted => {
             errors.at(
                 counter.spans.counter_type,
-                format!("a counter of type {} needs {text}: {key} = field", kind.name),
+                format!("a counter of type {kind} needs {text}: {key} = field"),
             );
         }
         Some(field) if !wanted => {
-            errors.at(field.span(), format!("a counter of type {} has no {key}", kind.name));
+            errors.at(field.span(), format!("a counter of type {kind} has no {key}"));
         }
         _ => {}
     };
-    let is_time = needs == Needs::Time;
-    wanted(is_time, "time", time, "the time of what it measures, another field", errors);
-    wanted(is_time, "frequency", frequency, "the frequency of its time, another field", errors);
+    let [base_type, needs_time, needs_frequency, needs_multiplier] = needed;
+    wanted(needs_time.is_some(), "time", time, "the time of what it measures, another field", errors);
     wanted(
-        needs == Needs::Multiplier,
+        needs_frequency.is_some(),
+        "frequency",
+        frequency,
+        "the frequency of its time, another field",
+        errors,
+    );
+    wanted(
+        needs_multiplier.is_some(),
         "multiplier",
         multiplier,
         "how many things it is of, another field",
         errors,
     );
-    let base_type = match needs {
-        Needs::Base(name) => Some(name),
-        _ => None,
-    };
     for (field, key, expected) in [
         (base, "base", base_type),
-        (time, "time", Some("perf_counter_large_rawcount")),
-        (frequency, "frequency", Some("perf_counter_large_rawcount")),
-        (multiplier, "multiplier", Some("perf_counter_rawcount")),
+        (time, "time", Some(CounterType::LARGE_RAWCOUNT)),
+        (frequency, "frequency", Some(CounterType::LARGE_RAWCOUNT)),
+        (multiplier, "multiplier", Some(CounterType::RAWCOUNT)),
     ] {
         if let Some(field) = field {
             check_companion(set, counter, field, key, expected, errors);
@@ -99,7 +102,7 @@ fn check_companion(
     counter: &Counter,
     field: &Ident,
     key: &str,
-    expected: Option<&str>,
+    expected: Option<CounterType>,
     errors: &mut Errors,
 ) {
     if *field == counter.field {
@@ -114,18 +117,20 @@ fn check_companion(
     if companion.own_base.is_some() || companion.kind.cell() != "Plain" {
         errors.at(field.span(), format!("`{field}` keeps two numbers: a {key} is a Counter or a Gauge"));
     } else if let Some(expected) = expected
-        && found.name != expected
+        && found != expected
     {
         errors.at(
             field.span(),
             format!(
-                "the {key} of a counter of type {} is of type {expected}, but `{field}` is of type {}",
-                counter.counter_type.name, found.name
+                "the {key} of a counter of type {} is of type {}, but `{field}` is of type {}",
+                word(counter.counter_type),
+                word(expected),
+                word(found)
             ),
         );
-    } else if expected.is_none() && found.class != Class::Base {
+    } else if expected.is_none() && !found.is_base() {
         let text =
-            format!("a counter of type {} has no base, and `{field}` is none", counter.counter_type.name);
+            format!("a counter of type {} has no base, and `{field}` is none", word(counter.counter_type));
         errors.at(field.span(), text);
     }
 }

@@ -54,7 +54,7 @@ fn variant(name: &str) -> Ident {
 
 fn describe(set: &Set, counter: &Counter) -> TokenStream {
     let Counter { id, name, help, unit, scale, detail, aggregate, attributes, stripes, .. } = counter;
-    let word = counter.counter_type.word;
+    let word = counter.counter_type.0;
     let cell = variant(counter.kind.cell());
     let [base, time, frequency, multiplier] =
         counter.companions.each_ref().map(|field| id_of(set, field.as_ref()));
@@ -82,7 +82,7 @@ fn describe(set: &Set, counter: &Counter) -> TokenStream {
 
 fn describe_own_base(counter: &Counter) -> Option<TokenStream> {
     let base = counter.own_base.as_ref()?;
-    let (id, name, word) = (base.id.unwrap_or_default(), &base.name, base.counter_type.word);
+    let (id, name, word) = (base.id.unwrap_or_default(), &base.name, base.counter_type.0);
     let (detail, aggregate) = (counter.detail, counter.aggregate);
     Some(quote! {
         let mut base = ::tachograph_publish::CounterDescription::new(#id, #name, #word);

@@ -4,10 +4,10 @@ mod fields;
 
 use proc_macro2::{Ident, Span};
 use syn::{Data, DeriveInput, Error, Fields, Type as SynType};
+use tachograph_schema::{CounterType, Guid};
 use tachograph_shm::naming::fault_of_set_name;
 
 use crate::attributes::{Entries, Errors, documentation};
-use crate::types::Type;
 
 pub(crate) use fields::{Kind, NO_DISPLAY};
 
@@ -50,7 +50,7 @@ pub(crate) struct Counter {
     /// Where its id, its name and its type are told.
     pub(crate) spans: Spans,
     pub(crate) name: String,
-    pub(crate) counter_type: &'static Type,
+    pub(crate) counter_type: CounterType,
     pub(crate) help: String,
     pub(crate) unit: String,
     pub(crate) scale: i32,
@@ -76,7 +76,7 @@ pub(crate) struct OwnBase {
     /// `None` until the ids of all counters are known, where none is told.
     pub(crate) id: Option<u32>,
     pub(crate) span: Span,
-    pub(crate) counter_type: &'static Type,
+    pub(crate) counter_type: CounterType,
 }
 
 impl Set {
@@ -140,13 +140,12 @@ fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
 
 fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<u128> {
     let (text, span) = keys.text(key, errors)?;
-    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    let guid = uuid::Uuid::try_parse(inner.unwrap_or(&text)).ok().filter(|_| text.contains('-'));
+    let guid = text.parse().ok().filter(|_| text.contains('-'));
     if guid.is_none() {
         let text = format!("\"{text}\" is no GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
         errors.at(span, text);
     }
-    guid.map(|guid| guid.as_u128())
+    guid.map(Guid::to_u128)
 }
 
 fn guid_of_name(name: &str) -> u128 {

@@ -28,8 +28,6 @@ mod encoding;
 #[cfg(not(loom))]
 pub mod folder;
 #[cfg(not(loom))]
-mod guid;
-#[cfg(not(loom))]
 mod instance;
 #[cfg(not(loom))]
 mod layout;
@@ -49,8 +47,6 @@ mod writer;
 #[cfg(not(loom))]
 pub use description::{CellKind, CounterDescription, Description, InstanceKind};
 #[cfg(not(loom))]
-pub use guid::{Guid, GuidError};
-#[cfg(not(loom))]
 pub use instance::{CellPlace, Instance, Reading};
 #[cfg(not(loom))]
 pub use problem::{OpenError, Problem, WriteError};
@@ -58,5 +54,7 @@ pub use problem::{OpenError, Problem, WriteError};
 pub use reader::SetReader;
 #[cfg(not(loom))]
 pub use slots::{Line, Lines, Slot};
+#[cfg(not(loom))]
+pub use tachograph_schema::{Guid, GuidError};
 #[cfg(not(loom))]
 pub use writer::{Options, Readers, SetFile};

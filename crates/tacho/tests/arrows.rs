@@ -7,13 +7,17 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of ours, lowest floor first, with the crates of ours that it may use.
-const ARROWS: [(&str, &[&str]); 16] = [
-    ("tachograph-counters", &[]),
-    ("tachograph-shm", &[]),
-    ("tachograph-publish-derive", &["tachograph-shm"]),
+const ARROWS: [(&str, &[&str]); 17] = [
+    ("tachograph-schema", &[]),
+    ("tachograph-counters", &["tachograph-schema"]),
+    ("tachograph-shm", &["tachograph-schema"]),
+    ("tachograph-publish-derive", &["tachograph-schema", "tachograph-shm"]),
     ("tachograph-publish", &["tachograph-counters", "tachograph-shm", "tachograph-publish-derive"]),
     // Its tests publish what they read.
-    ("tachograph-perflib", &["tachograph-counters", "tachograph-shm", "tachograph-publish"]),
+    (
+        "tachograph-perflib",
+        &["tachograph-schema", "tachograph-counters", "tachograph-shm", "tachograph-publish"],
+    ),
     ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-cpi", &["tachograph-counters", "tachograph-perflib", "tachograph-system"]),
     ("tachograph-machine", &["tachograph-cpi", "tachograph-perflib", "tachograph-system"]),

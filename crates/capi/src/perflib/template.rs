@@ -12,17 +12,6 @@ use super::Refusal;
 pub(super) const SET_BYTES: usize = 40;
 const COUNTER_BYTES: usize = 32;
 
-/// The counters of a base and what they are the base of, by the types of winperf.h.
-const BASES: [(CounterType, CounterType); 7] = [
-    (CounterType::AVERAGE_TIMER, CounterType::AVERAGE_BASE),
-    (CounterType::AVERAGE_BULK, CounterType::AVERAGE_BASE),
-    (CounterType::RAW_FRACTION, CounterType::RAW_BASE),
-    (CounterType::LARGE_RAW_FRACTION, CounterType::LARGE_RAW_BASE),
-    (CounterType::SAMPLE_FRACTION, CounterType::SAMPLE_BASE),
-    (CounterType::PRECISION_SYSTEM_TIMER, CounterType::LARGE_RAW_BASE),
-    (CounterType::PRECISION_100NS_TIMER, CounterType::LARGE_RAW_BASE),
-];
-
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let number = bytes.get(at..at + 4).and_then(|number| number.try_into().ok());
     u32::from_le_bytes(number.unwrap_or_default())
@@ -119,10 +108,9 @@ fn take_companions(description: &mut Description, known: &CounterSetInfo) {
 /// Gives each counter the next one behind it that is a base of the type that it needs.
 fn find_bases(counters: &mut [CounterDescription]) {
     for place in 0..counters.len() {
-        let wanted =
-            BASES.iter().find(|(of, _)| of.0 == counters[place].counter_type).map(|(_, base)| base.0);
+        let [wanted, ..] = CounterType(counters[place].counter_type).companions();
         let base = wanted.and_then(|wanted| {
-            counters[place + 1..].iter().find(|base| base.counter_type == wanted).map(|base| base.id)
+            counters[place + 1..].iter().find(|base| base.counter_type == wanted.0).map(|base| base.id)
         });
         counters[place].base_id = base;
     }

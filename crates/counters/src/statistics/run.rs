@@ -1,8 +1,10 @@
 //! Many consecutive samples of one counter at once.
 
 use super::{Intervals, Pairing, Series, Statistics};
+use tachograph_schema::Formula;
+
 use crate::civil::Moment;
-use crate::formula::{Calculator, Formula, evaluate};
+use crate::formula::{Calculator, evaluate};
 use crate::raw::RawValue;
 
 impl Series {

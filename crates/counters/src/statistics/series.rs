@@ -1,8 +1,10 @@
 //! From consecutive samples of one counter to its statistics.
 
 use super::Statistics;
+use tachograph_schema::Formula;
+
 use crate::civil::Moment;
-use crate::formula::{Calculator, Formula};
+use crate::formula::Calculator;
 use crate::raw::RawValue;
 use crate::status::Status;
 

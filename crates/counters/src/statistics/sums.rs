@@ -1,6 +1,8 @@
 //! The sums from which an average is made.
 
-use crate::formula::{Formula, Terms, evaluate, not_negative};
+use tachograph_schema::Formula;
+
+use crate::formula::{Terms, evaluate, not_negative};
 
 /// Sums of what the intervals contributed. Differences are exact integers, kept apart by time base and multiplier where
 /// the formula uses them; a log of one machine has one such pair.

@@ -12,7 +12,7 @@ use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft};
 use super::element::Reader;
 use super::model::ProviderType;
 use super::reserved;
-use super::types::{ROLES, needed, takes_base, word_of};
+use super::types::{ROLES, takes_base, word_of};
 use super::violation::{Located, Position, shown};
 use crate::block::MAX_COUNTERS;
 use crate::registration::Attributes;
@@ -276,7 +276,7 @@ fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
 fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let label = &counter.label;
     let counter_type = counter.counter_type.map(|found| found.value);
-    let needs = counter_type.map(needed).unwrap_or_default();
+    let needs = counter_type.map(T::companions).unwrap_or_default();
     let roles = ROLES.into_iter().zip(counter.names_companion);
     for (((role, is_named), named), needed) in roles.zip(&counter.companions).zip(needs) {
         let needs = |needed: T| {

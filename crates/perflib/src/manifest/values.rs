@@ -43,14 +43,8 @@ pub(super) fn file_name(text: &str) -> Value<Arc<str>> {
 
 /// `{b4fc721a-0378-476f-89ba-a5a79f810b36}`.
 pub(super) fn guid(text: &str) -> Value<Guid> {
-    let expected = || "a GUID in braces, such as {b4fc721a-0378-476f-89ba-a5a79f810b36}".to_owned();
-    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(expected)?;
-    let lengths = inner.split('-').map(str::len);
-    let is_hexadecimal = inner.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
-    if !is_hexadecimal || !lengths.eq([8, 4, 4, 4, 12]) {
-        return Err(expected());
-    }
-    inner.parse().map_err(|_| expected())
+    let guid = text.parse().ok().filter(|_| text.starts_with('{'));
+    guid.ok_or_else(|| "a GUID in braces, such as {b4fc721a-0378-476f-89ba-a5a79f810b36}".into())
 }
 
 /// An unsigned number of 32 bits.

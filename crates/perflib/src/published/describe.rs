@@ -29,11 +29,11 @@ pub(super) fn info_of(
     description: &Description,
     registered: Option<&CounterSetInfo>,
 ) -> Result<CounterSetInfo, String> {
-    let guid = Guid::from_u128(description.set.to_u128());
+    let guid = description.set;
     let name = name_of(guid, &description.name, registered);
     let instance_type = instance_type_of(description.instances);
     let mut info = CounterSetInfo::new(name, guid, instance_type);
-    info.provider_guid = Guid::from_u128(description.provider.to_u128());
+    info.provider_guid = description.provider;
     info.provider_name = text(&description.provider_name, registered.map(|known| &known.provider_name));
     info.help = text(&description.help, registered.map(|known| &known.help));
     info.instances_help = text(&description.instances_help, registered.map(|known| &known.instances_help));

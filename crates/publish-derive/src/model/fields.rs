@@ -3,11 +3,12 @@
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{Field, FieldsNamed, Type as SynType};
+use tachograph_schema::CounterType;
 use tachograph_shm::naming::fault_of_counter_name;
 
 use super::{Counter, DETAILS, OwnBase, Spans};
 use crate::attributes::{Entries, Errors, Value, documentation, listed};
-use crate::types::{self, Class, Needs, Type};
+use crate::types::{self, has_number, word};
 
 const COUNTER_KEYS: &[&str] = &[
     "name",
@@ -94,14 +95,14 @@ impl Kind {
         }
     }
 
-    const fn default_type(self) -> &'static str {
+    const fn default_type(self) -> CounterType {
         match self {
-            Self::Counter | Self::Striped => "perf_counter_bulk_count",
-            Self::Gauge => "perf_counter_large_rawcount",
-            Self::Timer => "perf_average_timer",
-            Self::Average => "perf_average_bulk",
-            Self::Fraction => "perf_sample_fraction",
-            Self::Ratio => "perf_raw_fraction",
+            Self::Counter | Self::Striped => CounterType::BULK_COUNT,
+            Self::Gauge => CounterType::LARGE_RAWCOUNT,
+            Self::Timer => CounterType::AVERAGE_TIMER,
+            Self::Average => CounterType::AVERAGE_BULK,
+            Self::Fraction => CounterType::SAMPLE_FRACTION,
+            Self::Ratio => CounterType::RAW_FRACTION,
         }
     }
 
@@ -111,23 +112,24 @@ impl Kind {
     }
 
     /// Why a field of this type cannot have that counter type.
-    fn refuses(self, counter_type: &Type) -> Option<String> {
-        let name = counter_type.name;
-        match (self, counter_type.class) {
-            (_, Class::Unusable) => {
+    fn refuses(self, counter_type: CounterType) -> Option<String> {
+        let name = word(counter_type);
+        let grows = counter_type.needs_two_samples();
+        match self {
+            _ if !has_number(counter_type) => {
                 Some(format!("a counter of type {name} has no number that could be published"))
             }
-            (Self::Counter | Self::Striped, _) => None,
-            (Self::Gauge, Class::Growth) => Some(format!(
+            Self::Counter | Self::Striped => None,
+            Self::Gauge if grows => Some(format!(
                 "a Gauge goes up and down; type {name} is for numbers that grow: make it a Counter"
             )),
-            (Self::Gauge, _) => None,
-            _ if name == self.default_type() => None,
+            Self::Gauge => None,
+            _ if counter_type == self.default_type() => None,
             _ => Some(format!(
                 "{} is always of type {}; for type {name} make it a {}",
                 self.with_article(),
-                self.default_type(),
-                if counter_type.class == Class::Growth { "Counter" } else { "Gauge" }
+                word(self.default_type()),
+                if grows { "Counter" } else { "Gauge" }
             )),
         }
     }
@@ -207,12 +209,13 @@ fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter>
     })
 }
 
-fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(&'static Type, Span)> {
+fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(CounterType, Span)> {
     let (name, span) =
-        keys.text("type", errors).unwrap_or_else(|| (kind.default_type().to_owned(), keys.span));
+        keys.text("type", errors).unwrap_or_else(|| (word(kind.default_type()).to_owned(), keys.span));
     let Some(found) = types::find(&name) else {
-        let alike = types::alike(&name);
-        let hint = if alike.is_empty() { String::new() } else { format!(": is it {}?", alike.join(" or ")) };
+        let similar = types::similar(&name);
+        let hint =
+            if similar.is_empty() { String::new() } else { format!(": is it {}?", similar.join(" or ")) };
         errors.at(span, format!("\"{name}\" is no counter type{hint}"));
         return None;
     };
@@ -246,9 +249,9 @@ fn read_scale(keys: &mut Entries, errors: &mut Errors) -> i32 {
     }
 }
 
-fn read_display(keys: &mut Entries, counter_type: &Type, errors: &mut Errors) -> u64 {
+fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Errors) -> u64 {
     let mut attributes = 0;
-    if keys.flag("no_display", errors) || counter_type.class == Class::Base {
+    if keys.flag("no_display", errors) || counter_type.is_base() {
         attributes |= NO_DISPLAY;
     }
     if let Some((words, span)) = keys.text("display", errors) {
@@ -289,7 +292,7 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
 fn read_base(
     keys: &mut Entries,
     kind: Kind,
-    counter_type: &'static Type,
+    counter_type: CounterType,
     type_span: Span,
     errors: &mut Errors,
 ) -> (Option<OwnBase>, Option<Ident>) {
@@ -298,11 +301,11 @@ fn read_base(
     if let (Some((_, span)), false) = (base_id, kind.keeps_base()) {
         errors.at(span, "`base_id` is the id of a base that the field keeps itself; this one keeps none");
     }
-    let Needs::Base(base_type) = counter_type.needs else {
+    let [Some(base_type), ..] = counter_type.companions() else {
         let field = match base {
             Some((Value::Field(field), _)) => Some(field),
             Some((_, span)) => {
-                errors.at(span, format!("a counter of type {} has no base of its own", counter_type.name));
+                errors.at(span, format!("a counter of type {} has no base of its own", word(counter_type)));
                 None
             }
             None => None,
@@ -313,9 +316,8 @@ fn read_base(
     match base {
         Some((Value::Text(name), span)) if kind.keeps_base() => {
             check_name("base", &name.value(), span, errors);
-            let Some(counter_type) = types::find(base_type) else { return (None, None) };
             let id = base_id.map(|(id, _)| id);
-            (Some(OwnBase { name: name.value(), id, span, counter_type }), None)
+            (Some(OwnBase { name: name.value(), id, span, counter_type: base_type }), None)
         }
         Some((Value::Field(field), _)) if !kind.keeps_base() => (None, Some(field)),
         Some((Value::Field(_), span)) => {
@@ -341,8 +343,9 @@ fn read_base(
         }
         None => {
             let text = format!(
-                "a counter of type {} is divided by a base: name the field of type {base_type} with base = field",
-                counter_type.name
+                "a counter of type {} is divided by a base: name the field of type {} with base = field",
+                word(counter_type),
+                word(base_type)
             );
             errors.at(type_span, text);
             (None, None)

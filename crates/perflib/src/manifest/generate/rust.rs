@@ -8,7 +8,7 @@ use tachograph_counters::CounterType as T;
 use tachograph_counters::wildcard::fold_case;
 
 use super::super::model::{Counter, CounterSet, Manifest, Provider};
-use super::super::types::{needed, takes_base, word_of};
+use super::super::types::{takes_base, word_of};
 use super::GenerateError;
 use super::names::{Names, camel, rust_identifier, snake};
 use crate::registration::{Aggregate, Attributes, InstanceType};
@@ -154,7 +154,8 @@ impl<'a> Fields<'a> {
         if counter.counter_type != default {
             keys.push(format!("type = \"{}\"", word_of(counter.counter_type)));
         }
-        let [base, time, frequency, multiplier] = needed(counter.counter_type).map(|needed| needed.is_some());
+        let [base, time, frequency, multiplier] =
+            counter.counter_type.companions().map(|needed| needed.is_some());
         // A companion that the type does not need says nothing: the derive refuses it.
         let roles = [
             ("base", counter.base_id, base || takes_base(counter.counter_type)),

@@ -82,32 +82,6 @@ impl Types {
     }
 }
 
-/// The type of the companion that a counter of a type must have.
-///
-/// Source: \[MS-PCQ\] 2.2.4.2.
-fn required(counter_type: T, role: Role) -> Option<T> {
-    match (role, counter_type) {
-        (Role::Base, T::AVERAGE_TIMER | T::AVERAGE_BULK) => Some(T::AVERAGE_BASE),
-        (Role::Base, T::RAW_FRACTION) => Some(T::RAW_BASE),
-        (Role::Base, T::SAMPLE_FRACTION) => Some(T::SAMPLE_BASE),
-        (Role::Base, T::LARGE_RAW_FRACTION | T::PRECISION_SYSTEM_TIMER | T::PRECISION_100NS_TIMER) => {
-            Some(T::LARGE_RAW_BASE)
-        }
-        (
-            Role::Time | Role::Frequency,
-            T::OBJ_TIME_TIMER | T::OBJ_TIME_QUEUELEN | T::ELAPSED_TIME | T::PRECISION_OBJECT_TIMER,
-        ) => Some(T::LARGE_RAWCOUNT),
-        (
-            Role::Multiplier,
-            T::COUNTER_MULTI_TIMER
-            | T::COUNTER_MULTI_TIMER_INV
-            | T::MULTI_TIMER_100NS
-            | T::MULTI_TIMER_INV_100NS,
-        ) => Some(T::RAWCOUNT),
-        _ => None,
-    }
-}
-
 /// Whether a type stands for the one that is needed.
 fn is_same(found: T, expected: T) -> bool {
     // Telegraf's and the exporters' tables carry LARGE_RAW_BASE with the low byte of its pre-release form.
@@ -123,8 +97,7 @@ pub(in crate::registration) fn check_companions(
     named: [Option<u32>; 4],
     types: Option<&Types>,
 ) -> Result<(), Fault> {
-    for (role, named) in Role::ALL.into_iter().zip(named) {
-        let needed = required(counter_type, role);
+    for ((role, named), needed) in Role::ALL.into_iter().zip(named).zip(counter_type.companions()) {
         let Some(companion) = named else {
             match needed {
                 Some(expected) => return Err(Fault::Missing(role, expected)),

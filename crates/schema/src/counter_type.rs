@@ -4,7 +4,7 @@ mod table;
 
 use std::fmt;
 
-use crate::formula::Formula;
+use crate::Formula;
 use table::{NAMED_TYPES, NamedType};
 
 /// A counter type: the `PERF_...` word of winperf.h, kept as it was read.
@@ -19,7 +19,7 @@ use table::{NAMED_TYPES, NamedType};
 /// Source: winperf.h; "Counter Types", Windows Server 2003 Deployment Kit.
 ///
 /// ```
-/// use tachograph_counters::CounterType;
+/// use tachograph_schema::CounterType;
 ///
 /// let kind = CounterType(0x4002_0500);
 /// assert_eq!(kind.name(), Some("PERF_AVERAGE_BULK"));
@@ -215,12 +215,24 @@ impl CounterType {
         self.named().and_then(|named| named.dot_net_name)
     }
 
+    /// The word of manifests, such as `perf_counter_bulk_count`; `None` for a type that they cannot name.
+    ///
+    /// Source: "Performance Counters Schema", counter.
+    pub fn manifest_word(self) -> Option<&'static str> {
+        self.named().and_then(|named| named.manifest_word)
+    }
+
     /// The type of a Windows name or of a .NET name.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMED_TYPES
             .iter()
             .find(|named| named.name == name || named.dot_net_name == Some(name))
             .map(|named| Self(named.word))
+    }
+
+    /// The type of a word of manifests.
+    pub fn from_manifest_word(word: &str) -> Option<Self> {
+        NAMED_TYPES.iter().find(|named| named.manifest_word == Some(word)).map(|named| Self(named.word))
     }
 
     /// Every named type, in the order of the words.
@@ -230,12 +242,15 @@ impl CounterType {
     }
 
     /// The formula of the type; `None` for types without a number (bases, text, no data) and for unknown words.
-    pub fn formula(self) -> Option<Formula> {
-        self.named().and_then(|named| named.formula)
+    pub const fn formula(self) -> Option<Formula> {
+        match self.named() {
+            Some(named) => named.formula,
+            None => None,
+        }
     }
 
     /// Whether Windows names this word.
-    pub fn is_known(self) -> bool {
+    pub const fn is_known(self) -> bool {
         self.named().is_some()
     }
 
@@ -245,8 +260,8 @@ impl CounterType {
     }
 
     /// Whether this is the base of the counter before it; bases have no value of their own.
-    pub fn is_base(self) -> bool {
-        self.class() as u8 == Class::Counter as u8 && matches!(self.subtype(), Subtype::Base)
+    pub const fn is_base(self) -> bool {
+        matches!((self.class(), self.subtype()), (Class::Counter, Subtype::Base))
     }
 
     /// Whether tools show the counter: everything but bases and counters without data.
@@ -259,31 +274,60 @@ impl CounterType {
         matches!(self.formula(), Some(Formula::Value)) && matches!(self.subtype(), Subtype::Hex)
     }
 
-    /// The type of the base counter that accompanies this one in blocks; `None` where there is none.
+    /// The types of the companions that a counter of this type needs, in the order base, time,
+    /// frequency, multiplier.
+    ///
+    /// Source: "Performance Counters Schema", counter, and \[MS-PCQ\] 2.2.4.2.
+    pub const fn companions(self) -> [Option<Self>; 4] {
+        match self {
+            Self::AVERAGE_TIMER | Self::AVERAGE_BULK => [Some(Self::AVERAGE_BASE), None, None, None],
+            Self::RAW_FRACTION => [Some(Self::RAW_BASE), None, None, None],
+            Self::SAMPLE_FRACTION => [Some(Self::SAMPLE_BASE), None, None, None],
+            Self::LARGE_RAW_FRACTION | Self::PRECISION_SYSTEM_TIMER | Self::PRECISION_100NS_TIMER => {
+                [Some(Self::LARGE_RAW_BASE), None, None, None]
+            }
+            Self::OBJ_TIME_TIMER
+            | Self::OBJ_TIME_QUEUELEN
+            | Self::ELAPSED_TIME
+            | Self::PRECISION_OBJECT_TIMER => {
+                [None, Some(Self::LARGE_RAWCOUNT), Some(Self::LARGE_RAWCOUNT), None]
+            }
+            Self::COUNTER_MULTI_TIMER
+            | Self::COUNTER_MULTI_TIMER_INV
+            | Self::MULTI_TIMER_100NS
+            | Self::MULTI_TIMER_INV_100NS => [None, None, None, Some(Self::RAWCOUNT)],
+            _ => [None; 4],
+        }
+    }
+
+    /// The type of the base counter that follows this one in blocks; `None` where none does. Object and multi
+    /// timers have one there that they do not [need](Self::companions).
     ///
     /// Source: \[MS-PCQ\] 2.2.4.2.
     pub const fn base(self) -> Option<Self> {
         match self {
-            Self::AVERAGE_TIMER | Self::AVERAGE_BULK => Some(Self::AVERAGE_BASE),
-            Self::RAW_FRACTION => Some(Self::RAW_BASE),
-            Self::SAMPLE_FRACTION => Some(Self::SAMPLE_BASE),
-            Self::LARGE_RAW_FRACTION
-            | Self::PRECISION_SYSTEM_TIMER
-            | Self::PRECISION_100NS_TIMER
-            | Self::PRECISION_OBJECT_TIMER => Some(Self::LARGE_RAW_BASE),
+            Self::PRECISION_OBJECT_TIMER => Some(Self::LARGE_RAW_BASE),
             Self::COUNTER_MULTI_TIMER
             | Self::MULTI_TIMER_100NS
             | Self::COUNTER_MULTI_TIMER_INV
             | Self::MULTI_TIMER_INV_100NS => Some(Self::MULTI_BASE),
-            _ => None,
+            _ => self.companions()[0],
         }
     }
 
-    fn named(self) -> Option<&'static NamedType> {
+    const fn named(self) -> Option<&'static NamedType> {
         // Telegraf's and the exporters' tables carry LARGE_RAW_BASE with the low byte of its pre-release form.
         let word = if self.0 == 0x4003_0503 { Self::LARGE_RAW_BASE.0 } else { self.0 };
-        let at = NAMED_TYPES.partition_point(|named| named.word < word);
-        NAMED_TYPES.get(at).filter(|named| named.word == word)
+        let (mut low, mut high) = (0, NAMED_TYPES.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if NAMED_TYPES[middle].word < word {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if low < NAMED_TYPES.len() && NAMED_TYPES[low].word == word { Some(&NAMED_TYPES[low]) } else { None }
     }
 }
 

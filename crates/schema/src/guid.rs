@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A GUID.
+/// A GUID: 16 bytes, shown in braces.
 ///
 /// ```
-/// use tachograph_shm::Guid;
+/// use tachograph_schema::Guid;
 ///
 /// const SHOP: Guid = Guid::parse("{b4fc721a-0378-476f-89ba-a5a79f810b36}");
 /// assert_eq!(SHOP.to_string(), "{b4fc721a-0378-476f-89ba-a5a79f810b36}");
@@ -44,7 +44,7 @@ impl Guid {
         [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
     }
 
-    /// The GUID of a text, with or without braces, for constants.
+    /// The GUID of a text, with or without braces, or of its 32 digits alone; for constants.
     ///
     /// # Panics
     ///
@@ -58,28 +58,40 @@ impl Guid {
 
     const fn read(text: &[u8]) -> Option<Self> {
         let start = match text.len() {
+            32 => return Self::read_digits(text),
             36 => 0,
             38 if text[0] == b'{' && text[37] == b'}' => 1,
             _ => return None,
         };
-        let mut number = 0;
-        let mut place = 0;
-        while place < 36 {
-            let byte = text[start + place];
-            if matches!(place, 8 | 13 | 18 | 23) {
+        let mut digits = [0; 32];
+        let (mut at, mut index) = (0, 0);
+        while at < 36 {
+            let byte = text[start + at];
+            if matches!(at, 8 | 13 | 18 | 23) {
                 if byte != b'-' {
                     return None;
                 }
             } else {
-                let digit = match byte {
-                    b'0'..=b'9' => byte - b'0',
-                    b'a'..=b'f' => byte - b'a' + 10,
-                    b'A'..=b'F' => byte - b'A' + 10,
-                    _ => return None,
-                };
-                number = number << 4 | digit as u128;
+                digits[index] = byte;
+                index += 1;
             }
-            place += 1;
+            at += 1;
+        }
+        Self::read_digits(&digits)
+    }
+
+    const fn read_digits(digits: &[u8]) -> Option<Self> {
+        let mut number = 0;
+        let mut index = 0;
+        while index < digits.len() {
+            let digit = match digits[index] {
+                byte @ b'0'..=b'9' => byte - b'0',
+                byte @ b'a'..=b'f' => byte - b'a' + 10,
+                byte @ b'A'..=b'F' => byte - b'A' + 10,
+                _ => return None,
+            };
+            number = number << 4 | digit as u128;
+            index += 1;
         }
         Some(Self(number))
     }
@@ -131,6 +143,7 @@ mod tests {
         let good = "{b4fc721a-0378-476f-89ba-a5a79f810b36}";
         assert_eq!(good.parse::<Guid>().expect("a GUID").to_string(), good);
         assert_eq!(good[1..37].to_uppercase().parse(), good.parse::<Guid>());
+        assert_eq!(good[1..37].replace('-', "").parse(), good.parse::<Guid>());
         for place in 0..good.len() {
             let mut text = good.as_bytes().to_vec();
             text[place] = b'!';
