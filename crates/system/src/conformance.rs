@@ -251,11 +251,11 @@ fn windows_names(text: &str) -> Vec<WindowsName<'_>> {
 fn page(sets: &[&SetTable]) -> String {
     let mut page = String::from(
         "# Counters of this machine\n\n\
-         Made from the tables of `crates/system` and `crates/cpi`; do not edit. To write it anew:\n\
+         Generated from the tables of `crates/system` and `crates/cpi`; do not edit. Regenerate it with\n\
          `TACHO_UPDATE=1 cargo test -p tachograph-cpi tables_tests`.\n\n\
-         Where Linux has what a Windows counter means, the counter has Windows' set, name and type. What a machine does not\n\
-         have at all is absent from its list of counters; what cannot be read at a moment is an error of that counter with its\n\
-         reason, never 0. GUIDs and ids are frozen.\n\n\
+         If Linux has the equivalent of a Windows counter, the counter has the set, name and type of Windows. Counters that a\n\
+         machine does not have are absent from its list; a value that cannot be read is an error of that counter with its\n\
+         cause, never 0. GUIDs and ids are frozen.\n\n\
          Scale is an exponent of ten for charts and changes no value. Counters that only divide others (bases) are not listed.\n\n",
     );
     for set in sets {
@@ -291,10 +291,7 @@ fn page(sets: &[&SetTable]) -> String {
             );
         }
     }
-    let _ = writeln!(
-        page,
-        "\n## {ABSENT}\n\nCounters that people use on Windows and that Linux cannot answer.\n"
-    );
+    let _ = writeln!(page, "\n## {ABSENT}\n\nWindows counters in common use that Linux cannot provide.\n");
     page.push_str("| set | counter | why |\n| --- | --- | --- |\n");
     for name in windows_names(WINDOWS_NAMES).iter().filter(|name| !name.absent.is_empty()) {
         let _ = writeln!(page, "| {} | `{}` | {} |", name.set, cell(name.counter), cell(name.absent));
@@ -302,7 +299,7 @@ fn page(sets: &[&SetTable]) -> String {
     page
 }
 
-const ABSENT: &str = "What Windows has and Linux has not";
+const ABSENT: &str = "Windows counters that Linux lacks";
 
 /// The anchor of a heading, as readers of Markdown make it.
 fn anchor(heading: &str) -> String {

@@ -7,7 +7,7 @@
 
 #include <tachograph/types.h>
 
-/* Cache: The page cache. Linux does not count hits, misses and the work of background writing by itself, which Windows' set has; what is written in all, Paging Activity tells. */
+/* Cache: The page cache. Linux does not count hits, misses and background writing separately, as Windows does; Paging Activity has the total of written pages. */
 #define Cache_NAME TACHO_W("Cache")
 static const GUID CacheGuid = { 0x1876c4f6, 0xe192, 0x59fc, { 0x81, 0x4d, 0x07, 0x4b, 0xb8, 0x25, 0xd8, 0xe4 } };
 #define Cache_DirtyPages 1 /* Dirty Pages (PERF_COUNTER_RAWCOUNT) */
@@ -234,7 +234,7 @@ static const GUID LogicalDiskGuid = { 0x1e329d16, 0xc11d, 0x5ee7, { 0xa7, 0xd9, 
 #define LogicalDisk_DiskDiscardsBase 44 /* Disk Discards Base (PERF_AVERAGE_BASE) */
 #define LogicalDisk_DiskFlushesBase 45 /* Disk Flushes Base (PERF_AVERAGE_BASE) */
 
-/* Memory: The machine's memory as a whole: what is free, what programs were promised, and paging. */
+/* Memory: The machine's memory as a whole: free memory, committed memory, and paging. */
 #define Memory_NAME TACHO_W("Memory")
 static const GUID MemoryGuid = { 0xf4de74fe, 0x0368, 0x5a9d, { 0x9e, 0x6f, 0xc5, 0xf2, 0x48, 0x7d, 0xeb, 0x47 } };
 #define Memory_AvailableBytes 1 /* Available Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -408,7 +408,7 @@ static const GUID PressureStallGuid = { 0x68882bc1, 0xb59b, 0x5377, { 0xa4, 0xff
 #define PressureStall_PercentFullStall300SAverage 8 /* % Full Stall, 300 s Average (PERF_RAW_FRACTION) */
 #define PressureStall_PercentStallAverageBase 9 /* % Stall Average Base (PERF_RAW_BASE) */
 
-/* Process: What each process uses: processor time, memory, threads, handles, input and output. */
+/* Process: The resources that each process uses: processor time, memory, threads, handles, input and output. */
 #define Process_NAME TACHO_W("Process")
 static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2, 0xf1, 0xbe, 0xef, 0xbf, 0xdc } };
 #define Process_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -439,7 +439,7 @@ static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2
 #define Process_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Process V2: What each process uses, as the set Process, with the process's number in the name. */
+/* Process V2: The resources that each process uses, as in the set Process, with the process id in the name. */
 #define ProcessV2_NAME TACHO_W("Process V2")
 static const GUID ProcessV2Guid = { 0xc4ad15a8, 0x1a8a, 0x5788, { 0x89, 0x4d, 0xec, 0xa3, 0x43, 0x02, 0xdd, 0x87 } };
 #define ProcessV2_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -488,7 +488,7 @@ static const GUID ProcessorGuid = { 0x60168abb, 0x3630, 0x5e93, { 0x82, 0xc5, 0x
 #define Processor_C2TransitionsPerSec 13 /* C2 Transitions/sec (PERF_COUNTER_BULK_COUNT) */
 #define Processor_C3TransitionsPerSec 14 /* C3 Transitions/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Processor CPI: How many cycles an instruction takes on each processor, by NUMA node, from the hardware's counters. */
+/* Processor CPI: Cycles per instruction of each processor, by NUMA node, from hardware counters. */
 #define ProcessorCpi_NAME TACHO_W("Processor CPI")
 static const GUID ProcessorCpiGuid = { 0x3723d365, 0x8949, 0x58a1, { 0x90, 0xa0, 0x8f, 0x2f, 0x9c, 0xa6, 0x41, 0x36 } };
 #define ProcessorCpi_CyclesPerInstruction 1 /* Cycles Per Instruction (PERF_AVERAGE_BULK) */
@@ -578,7 +578,7 @@ static const GUID SocketGuid = { 0xcdff718c, 0xa406, 0x5777, { 0x9a, 0x90, 0xe9,
 static const GUID SoftIrqGuid = { 0x6e7c8898, 0xe964, 0x5e54, { 0x82, 0x40, 0xaf, 0x46, 0xb7, 0xff, 0x79, 0xb0 } };
 #define SoftIrq_SoftIrQsPerSec 1 /* SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* System: The machine as a whole: processes, threads, what waits for a processor, and since when it is up. */
+/* System: The machine as a whole: processes, threads, the processor queue, and the up time. */
 #define System_NAME TACHO_W("System")
 static const GUID SystemGuid = { 0x389eb515, 0xbc27, 0x581e, { 0x96, 0x88, 0x99, 0xe7, 0x94, 0xdd, 0x4f, 0x85 } };
 #define System_ContextSwitchesPerSec 1 /* Context Switches/sec (PERF_COUNTER_COUNTER) */
@@ -619,7 +619,7 @@ static const GUID ThermalZoneGuid = { 0xd198a5a6, 0xeb72, 0x55a1, { 0xaf, 0xd1, 
 #define ThermalZone_PassiveTripPoint 3 /* Passive Trip Point (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ThermalZone_CriticalTripPoint 4 /* Critical Trip Point (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Thread: What each thread uses: processor time, switches, priority and state. */
+/* Thread: The resources that each thread uses: processor time, switches, priority and state. */
 #define Thread_NAME TACHO_W("Thread")
 static const GUID ThreadGuid = { 0xb50d4960, 0x380e, 0x579e, { 0xbe, 0xf5, 0xd2, 0x08, 0x85, 0x62, 0xb7, 0x81 } };
 #define Thread_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */

@@ -23,7 +23,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
     name: "Processor CPI",
     guid: 0x3723d365_8949_58a1_90a0_8f2f9ca64136,
     instance_type: InstanceType::Multiple,
-    help: "How many cycles an instruction takes on each processor, by NUMA node, from the hardware's counters.",
+    help: "Cycles per instruction of each processor, by NUMA node, from hardware counters.",
     instances: "As those of Processor Information: _Total, then for each NUMA node with processors \"node,_Total\" and \
         \"node,index\". An offline processor has no instance.",
     total: "The sums over the processors, so that every ratio is one of sums.",
@@ -35,9 +35,10 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "cycles",
             0,
             "perf_event: elapsed cycles by instructions",
-            "Elapsed cycles per instruction, idle time included: an idle machine has a high value. Elapsed cycles go on in \
-             idle and do not follow the core's frequency: those of the time stamp counter on x86, elsewhere made of the cycle \
-             counter. Where that halts in idle, an interval in which no busy time was seen is told with the next.",
+            "Elapsed cycles per instruction, idle time included: an idle machine has a high value. Elapsed \
+             cycles advance in idle and do not follow the core's frequency: those of the time stamp \
+             counter on x86, elsewhere derived from the cycle counter. If that halts in idle, an \
+             interval without observed busy time is reported with the next one.",
         )
         .base(ELAPSED_BASE),
         Row::new(
@@ -47,8 +48,9 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "cycles",
             0,
             "perf_event: elapsed cycles by instructions; busy share",
-            "Elapsed cycles scaled to the busy share of the processor, per instruction. Where only /proc/stat tells the busy \
-             share, it is known in steps of 10 ms, and the value lags behind by up to one.",
+            "Elapsed cycles scaled to the busy share of the processor, per instruction. If only \
+             /proc/stat has the busy share, it is known in steps of 10 ms, and the value lags by up to \
+             one step.",
         )
         .base(BUSY_BASE),
         Row::new(
@@ -58,8 +60,8 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "cycles",
             0,
             "perf_event: PERF_COUNT_HW_CPU_CYCLES by PERF_COUNT_HW_INSTRUCTIONS",
-            "Cycles of the core's own clock per instruction: what perf stat counts. Whether they stand still in idle, as on \
-             x86, is up to the hardware.",
+            "Cycles of the core's own clock per instruction: what perf stat counts. Whether they halt in \
+             idle, as on x86, depends on the hardware.",
         )
         .base(INSTRUCTIONS_BASE),
         Row::new(
@@ -78,8 +80,8 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "1/s",
             -7,
             "perf_event: PERF_COUNT_HW_CPU_CYCLES",
-            "Cycles of the core's own clock. Where they stand still in idle, as on x86, divided by the busy share it is the \
-             frequency while busy.",
+            "Cycles of the core's own clock. If they halt in idle, as on x86, this value divided by the \
+             busy share is the frequency while busy.",
         ),
         Row::new(
             RUNNING,
@@ -88,8 +90,8 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "%",
             0,
             "perf_event: time_running by time_enabled",
-            "Share of the time for which the counters ran. Below 100, others had the hardware in turns, and counts are scaled \
-             up from what was seen.",
+            "Share of the time for which the counters ran. Below 100, the hardware counters were shared, \
+             and counts are scaled up.",
         )
         .base(ENABLED_BASE),
         Row::companion(INSTRUCTIONS_BASE, "Instructions Base", T::AVERAGE_BASE),

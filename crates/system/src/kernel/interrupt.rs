@@ -21,7 +21,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
     guid: 0x311425d640715f89aa731a14d1296b0b,
     instance_type: InstanceType::Multiple,
     help: "Interrupts by their line, summed over all processors.",
-    instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and what it stands for (`LOC Local timer interrupts`); then _Total.",
+    instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and its meaning (`LOC Local timer interrupts`); then _Total.",
     total: "The sum of all lines but TLB, whose interrupts are also counted in CAL: what /proc/stat gives.",
     counters: &[CounterRow::new(
         RATE,
@@ -30,7 +30,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
         "1/s",
         0,
         "/proc/interrupts",
-        "Interrupts of this line that the processors took. When a processor goes on or off the kernel's sums jump, so that one interval is left out.",
+        "Interrupts of this line that the processors took. When a processor goes offline or online the kernel's sums jump, so that one interval is omitted.",
     )],
 };
 

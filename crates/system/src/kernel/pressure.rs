@@ -35,7 +35,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     guid: 0x68882bc1b59b5377a4ffede626c8dc4d,
     instance_type: InstanceType::Multiple,
     help: "How much time tasks lost because processors, memory, disks or interrupts kept them waiting (Linux PSI).",
-    instances: "The resources that the kernel tells about, in this order: cpu, memory, io, irq.",
+    instances: "The resources that the kernel reports, in this order: cpu, memory, io, irq.",
     total: "",
     counters: &[
         CounterRow::new(

@@ -17,8 +17,8 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "Cache",
     guid: 0x1876c4f6_e192_59fc_814d_074bb825d8e4,
     instance_type: InstanceType::Single,
-    help: "The page cache. Linux does not count hits, misses and the work of background writing by itself, which \
-           Windows' set has; what is written in all, Paging Activity tells.",
+    help: "The page cache. Linux does not count hits, misses and background writing separately, as \
+           Windows does; Paging Activity has the total of written pages.",
     instances: "",
     total: "",
     counters: &[
@@ -38,7 +38,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "",
             0,
             "/proc/vmstat: nr_dirty_threshold",
-            "The number of dirty pages from which on programs that write are slowed down.",
+            "The number of dirty pages above which the kernel slows down programs that write.",
         ),
     ],
 };

@@ -34,7 +34,7 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "Memory",
     guid: 0xf4de74fe_0368_5a9d_9e6f_c5f2487deb47,
     instance_type: InstanceType::Single,
-    help: "The machine's memory as a whole: what is free, what programs were promised, and paging.",
+    help: "The machine's memory as a whole: free memory, committed memory, and paging.",
     instances: "",
     total: "",
     counters: &[

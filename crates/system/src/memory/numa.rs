@@ -18,7 +18,7 @@ pub(super) const TABLE: SetTable = SetTable {
     instance_type: InstanceType::Multiple,
     help: "Memory by NUMA node, and how often memory came from the node that was preferred.",
     instances: "The nodes by the kernel's number, then _Total.",
-    total: "The sums. When a node goes or comes, the total begins anew.",
+    total: "The sums. The total restarts when a node is removed or added.",
     counters: &[
         megabytes(
             1,

@@ -26,7 +26,7 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "System",
     guid: 0x389eb515_bc27_581e_9688_99e794dd4f85,
     instance_type: InstanceType::Single,
-    help: "The machine as a whole: processes, threads, what waits for a processor, and since when it is up.",
+    help: "The machine as a whole: processes, threads, the processor queue, and the up time.",
     instances: "",
     total: "",
     counters: &[
@@ -64,9 +64,9 @@ pub(super) const TABLE: SetTable = SetTable {
             "",
             1,
             "/proc/stat: procs_running, cpuN",
-            "Threads that could run and have no processor: those that run or could (the one that reads this left out) \
-             less the number of processors, at least 0. Linux tells their sum only, so a thread that waits while \
-             another processor is idle is not seen.",
+            "Threads that could run and have no processor: running and runnable threads (without the \
+             reading one) minus the number of processors, at least 0. Linux reports only their sum, so a \
+             thread that waits while another processor is idle is not counted.",
         ),
         CounterRow::new(
             UP_TIME,
@@ -87,7 +87,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "1/s",
             0,
             "/proc/stat: processes",
-            "Processes and threads that were made. Windows has no such counter.",
+            "Processes and threads that were created. Windows has no such counter.",
         ),
         CounterRow::new(
             BLOCKED,

@@ -47,7 +47,7 @@ named! { ROWS_V4, COUNTS_V4;
     15 "Messages Sent/sec" COUNTER_COUNTER "1/s" 0 ["net/snmp: Icmp OutMsgs"]
         "Messages sent, or tried to be sent.";
     16 "Messages Outbound Errors" RAWCOUNT "" 0 ["net/snmp: Icmp OutErrors"]
-        "Messages that could not be sent, for lack of memory mostly since the start.";
+        "Messages that could not be sent since the start, usually for lack of memory.";
     17 "Sent Destination Unreachable" RAWCOUNT "" 0 ["net/snmp: Icmp OutDestUnreachs"]
         "Destination unreachable messages sent since the start.";
     18 "Sent Time Exceeded" RAWCOUNT "" 0 ["net/snmp: Icmp OutTimeExcds"]
@@ -120,7 +120,7 @@ named! { ROWS_V6, COUNTS_V6;
     18 "Messages Sent/sec" COUNTER_COUNTER "1/s" 0 ["net/snmp6: Icmp6OutMsgs"]
         "Messages sent, or tried to be sent.";
     19 "Messages Outbound Errors" RAWCOUNT "" 0 ["net/snmp6: Icmp6OutErrors"]
-        "Messages that could not be sent, for lack of memory mostly since the start.";
+        "Messages that could not be sent since the start, usually for lack of memory.";
     20 "Sent Destination Unreachable" RAWCOUNT "" 0 ["net/snmp6: Icmp6OutDestUnreachs"]
         "Destination unreachable messages sent since the start.";
     21 "Sent Packet Too Big" RAWCOUNT "" 0 ["net/snmp6: Icmp6OutPktTooBigs"]

@@ -32,8 +32,8 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Bytes and packets of the network interfaces of this network namespace.",
     instances: "One for each interface, loopback included, under its name and in the order of /proc/net/dev; the number is \
                 the kernel's index. There is no _Total, as on Windows: bridges, bonds and tunnels pass on what other \
-                interfaces count too. An interface that was made anew, or whose driver began to count anew, is another \
-                instance.",
+                interfaces count too. An interface that was recreated, or whose driver reset its \
+                counters, is another instance.",
     total: "",
     counters: &[
         CounterRow::new(
@@ -107,8 +107,8 @@ pub(super) static TABLE: SetTable = SetTable {
             "",
             0,
             "/proc/net/dev: drop, received",
-            "Packets without fault that were lost since the interface was made: no room in the device or the kernel, or \
-             nobody who wanted them.",
+            "Packets without fault that were lost since the interface was created: no room in the device \
+             or the kernel, or no receiver.",
         ),
         CounterRow::new(
             RECEIVED_ERRORS,
@@ -117,7 +117,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "",
             0,
             "/proc/net/dev: errs, received",
-            "Packets received with errors since the interface was made.",
+            "Packets received with errors since the interface was created.",
         ),
         CounterRow::new(
             BYTES_SENT,
@@ -135,7 +135,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "",
             0,
             "/proc/net/dev: drop, sent",
-            "Packets without fault that were not sent since the interface was made.",
+            "Packets without fault that were not sent since the interface was created.",
         ),
         CounterRow::new(
             SENT_ERRORS,
@@ -144,7 +144,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "",
             0,
             "/proc/net/dev: errs, sent",
-            "Packets that could not be sent because of errors since the interface was made.",
+            "Packets that could not be sent because of errors since the interface was created.",
         ),
         CounterRow::new(
             RECEIVED_FIFO,

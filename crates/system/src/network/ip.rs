@@ -59,7 +59,7 @@ macro_rules! ip {
             15 "Fragmented Datagrams/sec" COUNTER_COUNTER "1/s" 0 [$fragmented] "Datagrams cut into fragments.";
             16 "Fragmentation Failures" RAWCOUNT "" 0 [$not_fragmented]
                 "Datagrams that should have been cut into fragments but must not, since the start.";
-            17 "Fragments Created/sec" COUNTER_COUNTER "1/s" 0 [$fragments] "Fragments made.";
+            17 "Fragments Created/sec" COUNTER_COUNTER "1/s" 0 [$fragments] "Fragments created.";
             18 "Bytes Received/sec" BULK_COUNT "bytes/s" -4 [$in_bytes]
                 "Bytes of datagrams received, headers included. Linux only.";
             19 "Bytes Sent/sec" BULK_COUNT "bytes/s" -4 [$out_bytes]

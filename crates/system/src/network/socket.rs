@@ -60,7 +60,7 @@ named! { ROWS, COUNTS;
     37 "Retransmission Timeouts/sec" COUNTER_COUNTER "1/s" 0 ["net/netstat: TcpExt TCPTimeouts"]
         "Times at which nothing came back before a connection's timer ran out.";
     38 "Fast Retransmits/sec" COUNTER_COUNTER "1/s" 0 ["net/netstat: TcpExt TCPFastRetrans"]
-        "Segments sent again because acknowledgements told that they were lost.";
+        "Segments sent again because acknowledgements indicated their loss.";
     39 "Slow Start Retransmits/sec" COUNTER_COUNTER "1/s" 0 ["net/netstat: TcpExt TCPSlowStartRetrans"]
         "Segments sent again after a timeout.";
     40 "Lost Retransmits/sec" COUNTER_COUNTER "1/s" 0 ["net/netstat: TcpExt TCPLostRetransmit"]

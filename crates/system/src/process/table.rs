@@ -331,7 +331,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "bytes/s",
             0,
             "/proc/PID/io: write_bytes",
-            "Bytes that the process caused to be written to storage, counted when it made the pages dirty. Linux only.",
+            "Bytes that the process caused to be written to storage, counted when it dirtied the pages. Linux only.",
         ),
         CounterRow::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
         CounterRow::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
@@ -341,17 +341,18 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
 const PROCESS_COUNTERS: [CounterRow; 27] = process_counters("ID Process");
 const PROCESS_V2_COUNTERS: [CounterRow; 27] = process_counters("Process ID");
 
-const PROCESS_TOTAL: &str = "Sums. What counts up keeps what ended processes had and so never goes back; idle time is \
-                             included, as on Windows. What processes did that came and went between two samples is \
-                             not in it, and values that may not be read are left out.";
+const PROCESS_TOTAL: &str = "Sums. Running totals keep the values of ended processes, so they never go \
+                             backwards; idle time is included, as on Windows. Processes that start and \
+                             end between two samples are not included, nor are values without read \
+                             permission.";
 
 pub(crate) static PROCESS: SetTable = SetTable {
     name: "Process",
     guid: 0x70d0_d093_9ffb_520a_a345_f2f1_beef_bfdc,
     instance_type: InstanceType::Multiple,
-    help: "What each process uses: processor time, memory, threads, handles, input and output.",
+    help: "The resources that each process uses: processor time, memory, threads, handles, input and output.",
     instances: "Idle, then the processes by number, then _Total. The name is the kernel's (comm), at most 15 bytes of \
-                it for programs; processes of the same name are told apart by #n. One that calls itself Idle or _Total is \
+                it for programs; #n distinguishes processes of the same name. One that calls itself Idle or _Total is \
                 Idle#1 or _Total#1.",
     total: PROCESS_TOTAL,
     counters: &PROCESS_COUNTERS,
@@ -361,7 +362,7 @@ pub(crate) static PROCESS_V2: SetTable = SetTable {
     name: "Process V2",
     guid: 0xc4ad_15a8_1a8a_5788_894d_eca3_4302_dd87,
     instance_type: InstanceType::Multiple,
-    help: "What each process uses, as the set Process, with the process's number in the name.",
+    help: "The resources that each process uses, as in the set Process, with the process id in the name.",
     instances: "Idle:0, then the processes by number as name:number, then _Total.",
     total: PROCESS_TOTAL,
     counters: &PROCESS_V2_COUNTERS,
@@ -371,10 +372,10 @@ pub(crate) static THREAD: SetTable = SetTable {
     name: "Thread",
     guid: 0xb50d_4960_380e_579e_bef5_d208_8562_b781,
     instance_type: InstanceType::Multiple,
-    help: "What each thread uses: processor time, switches, priority and state.",
+    help: "The resources that each thread uses: processor time, switches, priority and state.",
     instances: "process/index, by the process's number; index 0 is the main thread, the others follow in the order in \
                 which they were started. _Total/_Total comes last. There is no Idle: the kernel shows no idle threads.",
-    total: "Sums of processor time and switches, which keep what ended threads had.",
+    total: "Sums of processor time and switches, including those of ended threads.",
     counters: &[
         CounterRow::new(
             thread::PROCESSOR_TIME,
@@ -448,7 +449,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "",
             0,
             "/proc/PID/task/TID/stat: state",
-            "Windows' numbers: 2 runs or is ready to (R; Linux does not tell them apart), 4 has ended (Z, X), 5 waits \
+            "Windows' numbers: 2 runs or is ready to (R; Linux does not distinguish them), 4 has ended (Z, X), 5 waits \
              (S, D, T, t, I, P), 7 unknown.",
         ),
         CounterRow::new(

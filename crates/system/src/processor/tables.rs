@@ -127,7 +127,7 @@ pub(super) const PROCESSOR: SetTable = SetTable {
 };
 
 const TOTAL: &str = "Times, frequencies and percentages: the floor of the mean of the processors' raw values. Counts, and \
-    averages with their bases: the sums. When a processor goes or comes, totals begin anew.";
+    averages with their bases: the sums. Totals restart when a processor goes offline or online.";
 
 const PROCESSOR_TIME: CounterRow = CounterRow::new(
     0,

@@ -17,11 +17,11 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Input and output of whole disks, as the kernel counts it for block devices.",
     instances: "One for each disk under the kernel's name (sda, nvme0n1, vda, mmcblk0), in the kernel's order, then _Total. \
                 Partitions, loop, ram, zram, dm, md, drbd and bcache devices, optical and floppy drives, boot areas of \
-                memory cards, hidden paths of a multipath disk, and nbd devices that were never used are left out; what \
-                is mounted from them is in LogicalDisk. A disk that was replaced or whose counters started anew is \
-                another instance.",
-    total: "Percentages are the mean over the disks (floor of the raw values' mean), everything else their sum; averages by \
-            transfer are made from summed times, bytes and transfers.",
+                memory cards, hidden paths of a multipath disk, and nbd devices that were never used are \
+                excluded; file systems mounted from them are in LogicalDisk. A disk that was replaced or \
+                whose counters restarted is another instance.",
+    total: "Percentages are the mean over the disks (floor of the raw values' mean), everything else their sum; averages \
+            per transfer are computed from summed times, bytes and transfers.",
     counters: io::rows![],
 };
 
