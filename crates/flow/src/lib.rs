@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod cadence;
 mod chain;
 mod error;
 mod identity;
@@ -35,6 +36,7 @@ mod window;
 use tachograph_counters::sample::Sample;
 
 pub use baselines::Baselines;
+pub use cadence::Cadence;
 pub use chain::Chain;
 pub use error::FlowError;
 pub use identity::Identity;

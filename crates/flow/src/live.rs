@@ -2,11 +2,11 @@
 
 mod lookout;
 mod report;
-mod ticker;
+mod stop;
+mod timed;
 mod views;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
@@ -18,24 +18,16 @@ use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
 
 pub use lookout::Refresh;
 pub use report::{LiveReport, LiveTrouble};
-pub use ticker::{Stop, offset_of};
+pub use stop::Stop;
+pub use timed::{Schedule, TimedSource};
 
-use crate::{FlowError, Selection, Source};
+use crate::Selection;
 use lookout::Lookout;
-use ticker::Ticker;
 use views::{LiveGroup, NamedSet};
 
-/// When samples are taken, and how many.
-#[derive(Clone, Debug)]
+/// What samples are like; by default of any counters, in UTC.
+#[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
-    /// From one sample to the next.
-    pub interval: Duration,
-    /// The end after so many samples, a baseline not counted.
-    pub samples: Option<u64>,
-    /// The end after this time.
-    pub duration: Option<Duration>,
-    /// Whether a first sample is taken at once that only opens the first interval ([`Sample::is_baseline`]).
-    pub has_baseline: bool,
     /// Whether counters of floating point numbers ([`CounterType::DOUBLE_RAW`]) are
     /// [left out](LiveSource::left_out): a BLG cannot hold them.
     pub is_for_blg: bool,
@@ -47,31 +39,12 @@ pub struct LiveOptions {
     pub bias_minutes: i32,
     /// When the machine was started, UTC; 0 where unknown.
     pub boot_time: FileTime,
-    /// Ends the source from elsewhere.
-    pub stop: Stop,
-}
-
-impl Default for LiveOptions {
-    /// Every second until stopped, in UTC, without a baseline.
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_secs(1),
-            samples: None,
-            duration: None,
-            has_baseline: false,
-            is_for_blg: false,
-            pairs_by_identity: false,
-            bias_minutes: 0,
-            boot_time: FileTime(0),
-            stop: Stop::default(),
-        }
-    }
 }
 
 /// Takes samples of a machine's counters, one group per counter that a path selects: [`Extent::Column`] where the
 /// instance has wildcards, else [`Extent::Value`].
 ///
-/// Sample `k` is taken at `start + k * interval`. Sample times are those of the wall clock in the bias of the start, cut
+/// A sample is taken whenever [`collect`](Self::collect) is called; a [`TimedSource`] calls it on time. Sample times are those of the wall clock in the bias of the start, cut
 /// to milliseconds, and rise always: where the clock goes back, each is 1 ms after the one before until the clock is
 /// there again. Intervals are measured by a clock that knows no steps, whatever the sample times say.
 pub struct LiveSource {
@@ -85,10 +58,7 @@ pub struct LiveSource {
     asked: Vec<(String, Vec<usize>)>,
     left_out: Vec<String>,
     options: LiveOptions,
-    ticker: Ticker,
     report: LiveReport,
-    left: Option<u64>,
-    started: Option<Instant>,
     last: Option<FileTime>,
     last_wall: Option<FileTime>,
     /// Whether the wall clock was set back, and is not yet where it had been.
@@ -117,10 +87,7 @@ impl LiveSource {
             lookout: None,
             asked: Vec::new(),
             left_out: Vec::new(),
-            ticker: Ticker::new(options.interval),
             report: LiveReport::default(),
-            left: options.samples,
-            started: None,
             last: None,
             last_wall: None,
             is_clock_behind: false,
@@ -238,8 +205,8 @@ impl LiveSource {
         missing.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Takes a sample now, without waiting.
-    pub fn sample_now(&mut self, sample: &mut Sample) {
+    /// Takes a sample now.
+    pub fn collect(&mut self, sample: &mut Sample) {
         self.look();
         let at = self.query.collect();
         for (named, set) in self.named.iter_mut().zip(self.query.sets()) {
@@ -296,33 +263,4 @@ pub fn description_of(machine: &Arc<str>, info: &CounterSetInfo) -> CounterSet {
     set.has_instances = info.has_instances();
     set.counters = info.counters.iter().filter(|counter| counter.is_displayable()).map(counter_of).collect();
     set
-}
-
-impl Source for LiveSource {
-    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        let is_baseline = self.options.has_baseline && self.started.is_none();
-        if self.left == Some(0) && !is_baseline {
-            return Ok(false);
-        }
-        let is_over = |started: Instant, duration: Duration| {
-            // The last sample is the one at the end of the time.
-            started.elapsed() + self.options.interval / 2 > duration
-        };
-        if let (Some(started), Some(duration)) = (self.started, self.options.duration)
-            && is_over(started, duration)
-        {
-            return Ok(false);
-        }
-        if !self.ticker.wait(&self.options.stop) {
-            return Ok(false);
-        }
-        self.started.get_or_insert_with(Instant::now);
-        self.sample_now(sample);
-        sample.is_baseline = is_baseline;
-        if !is_baseline && let Some(left) = &mut self.left {
-            *left -= 1;
-        }
-        self.report.note_sample(self.ticker.late(), self.ticker.missed(), self.is_clock_behind, is_baseline);
-        Ok(true)
-    }
 }

@@ -183,7 +183,7 @@ fn steady(options: RecordOptions) {
     let mut sample = Sample::default();
     let mut next = || {
         now.fetch_add(INTERVAL, Ordering::Relaxed);
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample).expect("room");
     };
     for _ in 0..3 {

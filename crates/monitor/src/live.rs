@@ -59,7 +59,7 @@ impl LiveBoard {
     pub fn collect(&mut self) -> &Sample {
         self.make_room(1);
         let mut sample = self.spare.take().unwrap_or_default();
-        self.source.sample_now(&mut sample);
+        self.source.collect(&mut sample);
         self.ring.push(sample)
     }
 

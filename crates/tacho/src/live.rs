@@ -9,7 +9,7 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::Selection;
-use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble};
+use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, LiveTrouble, Schedule, TimedSource};
 use tachograph_monitor::first_paths;
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
@@ -87,7 +87,7 @@ pub(crate) fn here(registry: &Registry, path: PathPattern) -> Result<PathPattern
 
 /// A live source and what belongs to it.
 pub(crate) struct Live {
-    pub(crate) source: LiveSource,
+    pub(crate) source: TimedSource,
     pub(crate) report: LiveReport,
     /// The time zone of this machine with the bias of now, which holds for the whole run.
     pub(crate) zone: TimeZone,
@@ -104,6 +104,7 @@ pub(crate) fn open(
     registry: &Arc<Registry>,
     paths: &[PathPattern],
     mut options: LiveOptions,
+    schedule: Schedule,
 ) -> Result<Live, Failure> {
     let zone = zone_of_now();
     options.bias_minutes = zone.bias_minutes;
@@ -126,7 +127,7 @@ pub(crate) fn open(
         }
         say(format_args!("{line}: left out"));
     }
-    Ok(Live { report: source.report(), source, zone })
+    Ok(Live { report: source.report(), source: TimedSource::new(source, schedule), zone })
 }
 
 /// Says what there is to tell of the sets of these paths; gives what is to be said of those that are not on this machine.

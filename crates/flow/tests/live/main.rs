@@ -10,7 +10,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Extent;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{RawValue, Status};
-use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_flow::live::{LiveOptions, LiveSource, Schedule, TimedSource};
 use tachograph_flow::sinks::{LiveValues, TextSink};
 use tachograph_flow::{Sink as _, Source as _, UnionScan};
 use tachograph_logs::Format;
@@ -36,7 +36,7 @@ fn a_group_per_counter_with_the_instances_of_its_path() {
     ];
     let mut source = source(&machine, &paths, LiveOptions::default());
     let mut sample = Sample::default();
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     let described: Vec<_> = sample
         .groups
         .iter()
@@ -62,26 +62,26 @@ fn instances_come_and_go_and_keep_their_names() {
     let paths = [r"\Process(sh*)\ID Process", r"\Process(sh#1)\ID Process"];
     let mut source = source(&machine, &paths, LiveOptions::default());
     let mut sample = Sample::default();
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1"]);
     assert!(source.missing_instances().is_empty());
     let unchanged = sample.groups[0].instances.clone();
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert!(std::sync::Arc::ptr_eq(&unchanged, &sample.groups[0].instances));
 
     // The second ends, and another comes in the same interval: it may not have the name yet.
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3)]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2"]);
     assert_eq!(sample.groups[1].values, [RawValue::error(Status::NO_INSTANCE)]);
     assert_eq!(source.missing_instances(), [r"\Process(sh#1)\ID Process"]);
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     // From the next sample on it has it, and who comes now waits for its number.
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#3"]);
     assert_eq!(sample.groups[1].values, [RawValue::new(3, 0)]);
     assert_eq!(sample.groups[1].identities, [3]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#2"]);
     assert!(source.missing_instances().is_empty());
 }
@@ -99,7 +99,7 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
     // Both are replaced within one interval, twice.
     for pid in [1, 1, 2, 2, 2, 3, 3] {
         machine.set(&[Process::new("web", pid), Process::total(10 + pid)]);
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         let id = |group: usize| sample.groups[group].values[0].first;
         seen.push((id(0), id(1), labels(&sample.groups[2]).join(" ")));
     }
@@ -128,7 +128,7 @@ fn shown_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
     let (mut samples, mut sample) = (Vec::new(), Sample::default());
     for (pid, ticks) in [(1, 10), (1, 20), (1, 30), (2, 1000), (2, 1007), (2, 1014)] {
         web(pid, ticks);
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         values.take(&sample);
         let group = &values.groups()[0];
         let row = group.instances().iter().position(|instance| instance.label() == "web");
@@ -165,7 +165,7 @@ fn a_process_named_like_the_total_is_shown_beside_it() {
     let mut source = source(&machine, &paths, LiveOptions::default());
     let mut sample = Sample::default();
     for _ in 0..3 {
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         assert_eq!([0, 1].map(|group| sample.groups[group].values[0].first), [15, 7]);
         assert_eq!(labels(&sample.groups[2]), ["_Total#1", "sh", "_Total"]);
     }
@@ -181,7 +181,7 @@ fn a_set_that_fails_is_an_error_and_said_once() {
     let mut sample = Sample::default();
     machine.fail("the process table burns");
     for _ in 0..3 {
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         assert_eq!(sample.groups[0].status, Status::NO_DATA);
         assert!(sample.groups[0].values.is_empty());
         assert_eq!(sample.groups[1].values, [RawValue::error(Status::CSTATUS_INVALID_DATA)]);
@@ -192,7 +192,7 @@ fn a_set_that_fails_is_an_error_and_said_once() {
     assert!(report.news().is_empty());
     assert_eq!(report.troubles()[0].count, 3);
     machine.set(&[Process::new("a", 1)]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(sample.groups[0].status, Status::VALID_DATA);
     assert_eq!(labels(&sample.groups[0]), ["a"]);
 }
@@ -201,28 +201,30 @@ fn a_set_that_fails_is_an_error_and_said_once() {
 fn a_baseline_is_not_counted() {
     let machine = Machine::default();
     machine.set(&[Process::new("a", 1)]);
-    let options = LiveOptions {
+    let source = source(&machine, &[r"\Process(a)\Ticks/sec"], LiveOptions::default());
+    let schedule = Schedule {
         interval: Duration::from_millis(1),
         samples: Some(3),
         has_baseline: true,
-        ..LiveOptions::default()
+        ..Schedule::default()
     };
-    let mut source = source(&machine, &[r"\Process(a)\Ticks/sec"], options);
+    let mut source = TimedSource::new(source, schedule);
     let mut sample = Sample::default();
     let mut baselines = Vec::new();
     while source.next(&mut sample).expect("nothing fails") {
         baselines.push(sample.is_baseline);
     }
     assert_eq!(baselines, [true, false, false, false]);
-    assert_eq!(source.report().samples(), 3);
+    assert_eq!(source.live().report().samples(), 3);
 }
 
 #[test]
 fn stopping_ends_the_samples() {
     let machine = Machine::default();
-    let options = LiveOptions { interval: Duration::from_secs(3600), ..LiveOptions::default() };
-    let stop = options.stop.clone();
-    let mut source = source(&machine, &[r"\Process(*)\Ticks/sec"], options);
+    let source = source(&machine, &[r"\Process(*)\Ticks/sec"], LiveOptions::default());
+    let schedule = Schedule { interval: Duration::from_secs(3600), ..Schedule::default() };
+    let stop = schedule.stop.clone();
+    let mut source = TimedSource::new(source, schedule);
     let mut sample = Sample::default();
     assert!(source.next(&mut sample).expect("nothing fails"));
     stop.stop();
@@ -256,24 +258,24 @@ fn other_paths_leave_what_stays_undisturbed() {
     let path = |text: &str| PathPattern::parse(text).expect("a path");
     let mut source = source(&machine, &[r"\Process(sh*)\ID Process"], LiveOptions::default());
     let mut sample = Sample::default();
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     let before = sample.groups[0].set.clone();
     // The first ends; the second keeps its number, also while the paths change.
     machine.set(&[Process::new("sh", 2)]);
     let selection =
         source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(sh*)\ID Process"), path(r"\X\Y")]);
     assert_eq!(selection.unmatched().len(), 1);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     let names: Vec<_> = sample.groups.iter().map(|group| &*group.set.counters[0].name).collect();
     assert_eq!(names, ["Ticks/sec", "ID Process"]);
     assert!(std::sync::Arc::ptr_eq(&before, &sample.groups[1].set));
     assert_eq!((labels(&sample.groups[0]), labels(&sample.groups[1])), (vec!["sh#1"], vec!["sh#1"]));
     source.set_paths(&[path(r"\Process(sh#1)\Ticks/sec")]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(sample.groups.len(), 1);
     assert_eq!(sample.groups[0].identities, [2]);
     source.set_paths(&[]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert!(sample.groups.is_empty());
 }
 
@@ -285,15 +287,15 @@ fn a_set_in_the_place_of_one_that_went_is_another() {
     let mut source =
         source(&old, &[r"\Process(*)\ID Process", r"\Process(sh)\Ticks/sec"], LiveOptions::default());
     let mut sample = Sample::default();
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     old.set(&[Process::new("sh", 2)]);
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh#1"]);
     let before = sample.groups[0].set.clone();
     source.adopt(&new.registry());
     let selection = source.set_paths(&[PathPattern::parse(r"\Process(*)\ID Process").expect("a path")]);
     assert!(selection.unmatched().is_empty());
-    source.sample_now(&mut sample);
+    source.collect(&mut sample);
     // Nothing of the one before: neither its numbers nor its description.
     assert_eq!(sample.groups.len(), 1);
     assert_eq!((labels(&sample.groups[0]), &*sample.groups[0].identities), (vec!["sh"], &[3_u64][..]));

@@ -17,7 +17,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     for number in 0..10 {
         happens(&machine, number);
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample).expect("room");
         taken.push(sample);
         machine.go_on(100 * MILLISECOND);

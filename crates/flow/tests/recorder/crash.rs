@@ -20,7 +20,7 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
             machine.set_workers(&workers.iter().map(String::as_str).collect::<Vec<_>>());
         }
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample).expect("room");
         taken.push(sample);
         safe.push(disk.changes().len());

@@ -14,7 +14,7 @@ fn filled(machine: &Machine, recorder: &mut Recorder<Disk>) -> (Vec<Sample>, Str
     let mut taken = Vec::new();
     loop {
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         machine.go_on(100 * MILLISECOND);
         if let Err(error) = recorder.take(&sample) {
             recorder.finish().expect("nothing is tried again");

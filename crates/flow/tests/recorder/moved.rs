@@ -43,7 +43,7 @@ fn record(
     for number in 0..samples {
         between(number, recorder);
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample)?;
         taken.push(sample);
         machine.go_on(100 * MILLISECOND);

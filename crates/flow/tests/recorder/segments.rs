@@ -23,7 +23,7 @@ fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
             _ => {}
         }
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample).expect("room");
         taken.push(sample);
         // Samples come up to 3 ms late, never early.

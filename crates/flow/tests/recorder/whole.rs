@@ -30,7 +30,7 @@ pub(crate) fn record_from(
     let mut taken = Vec::new();
     for _ in 0..samples {
         let mut sample = Sample::default();
-        source.sample_now(&mut sample);
+        source.collect(&mut sample);
         recorder.take(&sample)?;
         taken.push(sample);
         machine.go_on(100 * MILLISECOND);
@@ -146,7 +146,7 @@ fn what_a_blg_cannot_hold_does_not_cost_the_log_that_is_there() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     disk.put("a.blg", "mine");
     let mut sample = Sample::default();
-    machine.source(&PATHS).sample_now(&mut sample);
+    machine.source(&PATHS).collect(&mut sample);
     sample.groups.clear();
     let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
     let mut recorder = disk.recorder(options).expect("to be overwritten");
@@ -182,7 +182,7 @@ fn a_log_is_gone_on_with() {
         let before = disk.file(name);
         let mut other = disk.recorder(options.clone()).expect("the file");
         let mut sample = Sample::default();
-        machine.source(&[r"\Shop\*"]).sample_now(&mut sample);
+        machine.source(&[r"\Shop\*"]).collect(&mut sample);
         let error = other.take(&sample).expect_err("other counters").to_string();
         assert!(
             error.starts_with(&format!("{name}: cannot append: ")) && error.contains("Worker"),

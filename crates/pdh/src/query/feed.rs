@@ -147,7 +147,7 @@ impl LiveFeed {
             self.is_outdated = false;
         }
         let Some(source) = &mut self.source else { return Err(PdhStatus::NO_DATA) };
-        source.sample_now(sample);
+        source.collect(sample);
         Ok(())
     }
 }

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_flow::live::offset_of;
-use tachograph_flow::{FlowError, Selection};
+use tachograph_flow::{Cadence, FlowError, Selection};
 use tachograph_monitor::{Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, Span};
 
 use super::recording::Recorded;
@@ -33,13 +32,12 @@ pub(super) fn not_complete(error: &FlowError) -> String {
     format!("the recording is not complete: {error}")
 }
 
-/// Takes samples at their moments: sample `k` at `start + k * interval`, so that delays never add up.
+/// Takes samples at their moments.
 pub(super) struct LiveFeed {
     live: Live,
     paths: Vec<PathPattern>,
     interval: Duration,
-    start: Instant,
-    next: u64,
+    cadence: Cadence,
     last: Instant,
     recorded: Option<Recorded>,
 }
@@ -47,16 +45,12 @@ pub(super) struct LiveFeed {
 impl LiveFeed {
     pub(super) fn new(live: Live, paths: Vec<PathPattern>, interval: Duration) -> Self {
         let now = Instant::now();
-        Self { live, paths, interval, start: now, next: 0, last: now, recorded: None }
+        Self { live, paths, interval, cadence: Cadence::new(now, interval), last: now, recorded: None }
     }
 
     /// How long it is to the next sample.
     pub(super) fn wait(&self) -> Duration {
-        self.moment(self.next).saturating_duration_since(Instant::now())
-    }
-
-    fn moment(&self, number: u64) -> Instant {
-        self.start.checked_add(offset_of(number, self.interval)).unwrap_or(self.start)
+        self.cadence.due().saturating_duration_since(Instant::now())
     }
 
     /// Takes the sample whose moment has come, if one has.
@@ -64,10 +58,7 @@ impl LiveFeed {
         if !self.wait().is_zero() {
             return Vec::new();
         }
-        // Moments that have gone by altogether are left out.
-        let interval = self.interval.as_nanos().max(1);
-        let due = u64::try_from(self.start.elapsed().as_nanos() / interval).unwrap_or(u64::MAX);
-        self.next = due.max(self.next).saturating_add(1);
+        self.cadence.advance(Instant::now());
         self.collect()
     }
 
@@ -140,8 +131,8 @@ impl LiveFeed {
 
     pub(super) fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
-        self.start = self.last;
-        self.next = 1;
+        self.cadence = Cadence::new(self.last, interval);
+        self.cadence.advance(self.last);
     }
 
     pub(super) fn set_points(&mut self, points: usize) {

@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
@@ -80,7 +79,6 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
     let paths: Vec<_> = view.counters.iter().map(|chosen| chosen.path.clone()).collect();
     let zone = live::zone_of_now();
     let options = LiveOptions {
-        interval: view.interval.unwrap_or(Duration::from_secs(1)),
         bias_minutes: zone.bias_minutes,
         boot_time: tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default(),
         ..LiveOptions::default()

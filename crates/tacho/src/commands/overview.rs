@@ -2,10 +2,9 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use tachograph_flow::Sink;
-use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 
 #[cfg(feature = "screen")]
@@ -26,15 +25,10 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     let registry = live::this_machine()?;
     let paths = live::default_counters(&registry)?;
     let stop = Stop::default();
-    let options = LiveOptions {
-        interval: Duration::from_secs(1),
-        samples: Some(SAMPLES),
-        has_baseline: true,
-        pairs_by_identity: true,
-        stop: stop.clone(),
-        ..LiveOptions::default()
-    };
-    let mut live = live::open(&registry, &paths, options)?;
+    let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
+    let schedule =
+        Schedule { samples: Some(SAMPLES), has_baseline: true, stop: stop.clone(), ..Schedule::default() };
+    let mut live = live::open(&registry, &paths, options, schedule)?;
     signals::stop_on_signals(&stop)?;
     // Somebody who waits at the terminal, but has no keyboard there.
     if io::stdout().is_terminal() && io::stderr().is_terminal() {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use tachograph_counters::Status;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{FlowError, Sink, Source, UnionScan};
@@ -80,17 +80,20 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     arguments.digits.check(arguments.encoding, "--encoding", matches!(shown, Shown::Text(_)))?;
     let stop = Stop::default();
     let options = LiveOptions {
+        is_for_blg: shown == Shown::Blg,
+        pairs_by_identity: shown != Shown::Blg,
+        ..LiveOptions::default()
+    };
+    let schedule = Schedule {
         interval: arguments.live.interval(),
         samples: arguments.live.samples,
         has_baseline: true,
-        is_for_blg: shown == Shown::Blg,
-        pairs_by_identity: shown != Shown::Blg,
         stop: stop.clone(),
-        ..LiveOptions::default()
+        ..Schedule::default()
     };
-    let mut live = live::open(&registry, &paths, options)?;
+    let mut live = live::open(&registry, &paths, options, schedule)?;
     if shown.takes_new_columns() {
-        live.source.follow(Box::new(move || machine.refresh()));
+        live.source.live_mut().follow(Box::new(move || machine.refresh()));
     }
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
@@ -202,7 +205,7 @@ fn say_late(late: &LateInstances) {
 
 /// Says which instances that were asked for are not there (yet).
 fn notice_missing(live: &Live) {
-    let missing = live.source.missing_instances();
+    let missing = live.source.live().missing_instances();
     live::say_some(&missing, "such paths", |path| {
         format!("'{path}': there is no such instance now; it is blank until it comes")
     });

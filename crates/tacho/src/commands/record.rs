@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::live::{LiveOptions, Stop};
+use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
 use tachograph_logs::Format;
@@ -40,15 +40,18 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
     let options = LiveOptions {
+        is_for_blg: log.format == Format::Blg,
+        pairs_by_identity: log.format.is_formatted(),
+        ..LiveOptions::default()
+    };
+    let schedule = Schedule {
         interval,
         samples: arguments.live.samples,
         duration: arguments.duration,
-        is_for_blg: log.format == Format::Blg,
-        pairs_by_identity: log.format.is_formatted(),
+        has_baseline: false,
         stop: stop.clone(),
-        ..LiveOptions::default()
     };
-    let mut live = live::open(&registry, &paths, options)?;
+    let mut live = live::open(&registry, &paths, options, schedule)?;
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     let shared = SharedRecorder::default();
     shared.handle_hangups(&stop)?;
@@ -92,7 +95,7 @@ fn record(live: &mut Live, shared: &SharedRecorder) -> Result<(), FlowError> {
         live::say_news(&live.report);
         if recorder.summary().samples == 1 {
             say_cut(recorder);
-            live::say_some(&live.source.missing_instances(), "such paths", |path| {
+            live::say_some(&live.source.live().missing_instances(), "such paths", |path| {
                 format!("'{path}': there is no such instance now; it is recorded when it comes")
             });
         }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
-use tachograph_flow::live::{LiveOptions, LiveSource, offset_of};
+use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::sinks::LiveValues;
-use tachograph_flow::{Selection, Source as _};
+use tachograph_flow::{Cadence, Selection, Source as _};
 use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
 use tachograph_perflib::Registry;
 
@@ -93,9 +93,7 @@ struct Collector {
     values: LiveValues,
     /// The descriptions of the groups of the last sample.
     sets: Vec<Arc<CounterSet>>,
-    start: Instant,
-    /// The number of the next moment at which a sample is due.
-    next: u64,
+    cadence: Cadence,
     /// How many samples were taken.
     count: u64,
     spare: Option<Sample>,
@@ -106,7 +104,6 @@ impl Collector {
         let registry = shared.registry();
         let options = &shared.options;
         let live = LiveOptions {
-            interval: options.interval,
             bias_minutes: options.zone.bias_minutes,
             boot_time: options.boot_time,
             ..LiveOptions::default()
@@ -119,8 +116,7 @@ impl Collector {
             states: Arc::default(),
             values: LiveValues::default(),
             sets: Vec::new(),
-            start: Instant::now(),
-            next: 0,
+            cadence: Cadence::new(Instant::now(), options.interval),
             count: 0,
             spare: None,
         };
@@ -192,7 +188,7 @@ impl Collector {
 
     /// Waits for the next moment; false when something else is to be done before.
     fn wait(&self, shared: &Shared, applied: u64) -> bool {
-        let due = due(self.start, self.next, shared.options.interval);
+        let due = self.cadence.due();
         let mut state = shared.lock();
         loop {
             if state.is_stopped || state.wants != applied {
@@ -207,6 +203,7 @@ impl Collector {
     }
 
     fn collect(&mut self, shared: &Shared, streams: &mut Streams) {
+        self.cadence.advance(Instant::now());
         let registry = shared.registry();
         if !Arc::ptr_eq(&registry, &self.registry) {
             self.source.adopt(&registry);
@@ -214,11 +211,8 @@ impl Collector {
             self.set_paths(shared, self.paths.clone());
         }
         let mut sample = self.spare.take().unwrap_or_default();
-        self.source.sample_now(&mut sample);
+        self.source.collect(&mut sample);
         self.count += 1;
-        // Moments that went by are left out.
-        let interval = shared.options.interval.as_nanos().max(1);
-        self.next = (self.next + 1).max((self.start.elapsed().as_nanos() / interval) as u64);
         self.values.take(&sample);
         let is_same = self.sets.len() == sample.groups.len()
             && self.sets.iter().zip(&sample.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set));
@@ -260,11 +254,6 @@ impl Collector {
     }
 }
 
-/// When the sample of this number is due; a moment that the clock cannot express is as good as now.
-fn due(start: Instant, number: u64, interval: Duration) -> Instant {
-    start.checked_add(offset_of(number, interval)).unwrap_or(start)
-}
-
 /// The averages over the last intervals, so many, of all that was collected.
 fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
     let of_stream = &samples[samples.len().saturating_sub(every + 1)..];
@@ -287,19 +276,4 @@ fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
     let series = reduction.finish(&table, &[]).series;
     let by_path = series.into_iter().map(|series| (series.info.path.clone(), series.summary.average));
     Averages { begin, by_path: Some(by_path.collect()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn samples_are_due_one_after_another_beyond_2_to_the_32() {
-        let (start, interval) = (Instant::now(), Duration::from_millis(1));
-        let number = u64::from(u32::MAX);
-        for number in number - 1..number + 3 {
-            let step = due(start, number + 1, interval) - due(start, number, interval);
-            assert_eq!(step, interval, "from sample {number}");
-        }
-    }
 }

@@ -114,7 +114,7 @@ impl Machine {
         let mut sink = LogSink::new(BlgWriter::new(out, options).expect("a writer"));
         let mut sample = Sample::default();
         for _ in 0..samples {
-            source.sample_now(&mut sample);
+            source.collect(&mut sample);
             sink.take(&sample).expect("written");
         }
         sink.finish().expect("written");

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use jiff::Zoned;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_cpi::{Cpi, CpiData, Error, ErrorKind, Mode, Options, ProcessCpi, ProcessorState};
+use tachograph_flow::Cadence;
 use tachograph_system::{Roots, processor_list};
 
 use super::events::{Awaited, Events};
@@ -139,17 +140,18 @@ impl Measurement {
         }
         let begin = self.begin;
         let end = self.run.map(|run| begin + run);
-        let mut next = self.interval.map(|interval| begin + interval);
+        let mut cadence = self.interval.map(|interval| Cadence::new(begin, interval));
+        // The interval before the first sample begins here.
+        cadence.iter_mut().for_each(|cadence| cadence.advance(begin));
         loop {
+            let next = cadence.as_ref().map(Cadence::due);
             let until = [end, next].into_iter().flatten().min();
             let awaited = events.wait(until);
             self.take()?;
             if awaited != Awaited::Moment || until == end {
                 return Ok(true);
             }
-            // Sample k is taken at the begin plus k intervals; moments that went by meanwhile are left out.
-            let now = Instant::now();
-            next = self.interval.map(|interval| moment_after(begin, interval, now));
+            cadence.iter_mut().for_each(|cadence| cadence.advance(Instant::now()));
         }
     }
 
@@ -244,28 +246,4 @@ fn listed_processors(name: &str) -> Vec<u32> {
 fn there(data: &CpiData) -> Vec<u32> {
     let states = (0..).zip(&data.processors).map(|(number, processor)| (number, processor.state));
     states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(number, _)| number).collect()
-}
-
-/// The first of the moments `begin + k * interval` that is after `now`.
-fn moment_after(begin: Instant, interval: Duration, now: Instant) -> Instant {
-    let passed = now.saturating_duration_since(begin).as_nanos();
-    let nanoseconds = interval.as_nanos().max(1);
-    let after = (passed / nanoseconds + 1) * nanoseconds;
-    // In the same order as the end of -r, which is to be the same moment where it is a multiple.
-    begin + Duration::from_nanos(u64::try_from(after).unwrap_or(u64::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_do_not_drift() {
-        let begin = Instant::now();
-        let interval = Duration::from_millis(100);
-        for (passed, after) in [(0, 100), (99, 100), (100, 200), (101, 200), (999, 1000), (1000, 1100)] {
-            let now = begin + Duration::from_millis(passed);
-            assert_eq!(moment_after(begin, interval, now), begin + Duration::from_millis(after), "{passed}");
-        }
-    }
 }
