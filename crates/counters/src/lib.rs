@@ -21,6 +21,7 @@
 
 pub mod civil;
 mod formula;
+pub mod pairing;
 pub mod path;
 mod quantiles;
 mod raw;
@@ -32,11 +33,11 @@ pub mod time_zone;
 pub mod wildcard;
 
 pub use formula::{Calculator, FormatOptions};
+pub use pairing::{Origin, Pairer};
 pub use quantiles::Quantiles;
 pub use raw::RawValue;
 pub use statistics::{
-    AverageKind, DifferentFormulas, Intervals, PackedStatistics, Packing, Pairing, Series, Statistics,
-    Summary,
+    AverageKind, DifferentFormulas, Intervals, PackedStatistics, Packing, Series, Statistics, Summary,
 };
 pub use status::Status;
 pub use tachograph_schema::{Class, CounterType, Formula, Size, Subtype, Suffix, TimeBase};

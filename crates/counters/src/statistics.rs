@@ -16,7 +16,7 @@ use crate::raw::RawValue;
 use crate::status::Status;
 
 pub use packed::{PackedStatistics, Packing};
-pub use series::{Pairing, Series};
+pub use series::Series;
 use sums::Sums;
 
 /// Which intervals minimum, maximum, quantiles and the number of values are taken over.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, FormatOptions, Intervals, Pairing, RawValue, Series, Statistics,
+    AverageKind, Calculator, CounterType, FormatOptions, Intervals, RawValue, Series, Statistics,
 };
 use tachograph_cpi::counters::provider;
 use tachograph_cpi::made;
@@ -148,7 +148,7 @@ fn averages_are_of_sums() {
         let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::default(), None));
         for rows in &samples {
             let at = Moment { utc: rows.at().wall, bias_minutes: 0 };
-            series.add(&calculator, &raw(rows, 0, counter), at, Pairing::Continues);
+            series.add(&calculator, &raw(rows, 0, counter), at);
         }
         let summary = series.statistics().summary();
         assert_eq!((summary.values, summary.errors, summary.average_kind), (2, 0, AverageKind::Raw));

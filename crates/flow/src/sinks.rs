@@ -22,10 +22,11 @@ pub use text::{TextForm, TextSink};
 
 use std::sync::Arc;
 
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::wildcard::eq_ignore_case;
-use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
+use tachograph_counters::{Calculator, FormatOptions, Origin, Pairer};
 
 use crate::union::{ScannedGroup, UnionScan};
 
@@ -53,21 +54,12 @@ struct FormattedGroup {
     instances: tachograph_counters::set::Instances,
     /// For each row of a sample's group, its first cell, or [`NO_CELL`].
     rows: Vec<usize>,
-    /// By cell of the group: the raw value before.
-    previous: Vec<Option<RawValue>>,
-    /// By scanned instance: what was behind its name in the sample before.
-    identities: Vec<u64>,
-    /// When the group's machine was started, or 0.
-    boot_time: i64,
+    /// By cell of the group.
+    pairers: Vec<Pairer>,
 }
 
 /// In place of a row's first cell: the instance came after the scan, so that it has no column.
 const NO_CELL: usize = usize::MAX;
-
-/// Whether two identities are of different processes, threads or devices; 0 is unknown and differs from nothing.
-fn are_different(before: u64, now: u64) -> bool {
-    before != 0 && now != 0 && before != now
-}
 
 /// A column of text output.
 struct FormattedColumn<'a> {
@@ -93,9 +85,7 @@ impl Formatter {
                     columns: Vec::new(),
                     instances: Default::default(),
                     rows: Vec::new(),
-                    previous: vec![None; count],
-                    identities: vec![0; scanned.instances.len()],
-                    boot_time: 0,
+                    pairers: vec![Pairer::default(); count],
                 };
                 first += count;
                 group
@@ -132,14 +122,7 @@ impl Formatter {
             if !group.is_present() {
                 continue;
             }
-            let boot_time = sample.boot_time_of(group).0;
-            if boot_time != 0 {
-                let before = std::mem::replace(&mut formatted.boot_time, boot_time);
-                if before != 0 && before != boot_time {
-                    formatted.previous.fill(None);
-                }
-            }
-            formatted.format(group, self.late.as_ref(), &mut self.cells);
+            formatted.format(group, sample.boot_time_of(group), self.late.as_ref(), &mut self.cells);
         }
         &self.cells
     }
@@ -156,7 +139,13 @@ impl Formatter {
 }
 
 impl FormattedGroup {
-    fn format(&mut self, group: &Group, late: Option<&LateInstances>, cells: &mut [Option<f64>]) {
+    fn format(
+        &mut self,
+        group: &Group,
+        boot_time: FileTime,
+        late: Option<&LateInstances>,
+        cells: &mut [Option<f64>],
+    ) {
         let is_described = Arc::ptr_eq(&self.set, &group.set);
         if !is_described {
             self.take_columns(group);
@@ -165,34 +154,22 @@ impl FormattedGroup {
         if !is_described || !Arc::ptr_eq(&self.instances, &group.instances) {
             self.take_rows(group, late);
         }
-        if late.is_some() {
-            self.part_strangers(group);
-        }
         let options = FormatOptions::default();
-        for (&row, values) in self.rows.iter().zip(group.rows()) {
+        for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {
             if row == NO_CELL {
                 continue;
             }
+            let identity = group.identities.get(at).copied().unwrap_or_default();
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let at = row + column;
-                if raw.status == Status::NO_INSTANCE {
-                    self.previous[at - self.first] = None;
-                    continue;
-                }
-                let previous = self.previous[at - self.first].replace(*raw);
-                cells[at] = calculator.format(previous.as_ref(), raw, &options).ok();
+                let pairer = &mut self.pairers[at - self.first];
+                pairer.follow(Origin::new(calculator, identity, boot_time));
+                cells[at] = calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok();
             }
         }
     }
 
     fn take_columns(&mut self, group: &Group) {
-        // Values of another type (displayed ones, of a text log merged with a BLG) or of another clock make no pair.
-        let kinds = |set: &CounterSet| -> Vec<_> {
-            set.counters.iter().map(|counter| (counter.counter_type, counter.time_base)).collect()
-        };
-        if kinds(&self.set) != kinds(&group.set) {
-            self.previous.fill(None);
-        }
         self.set = Arc::clone(&group.set);
         self.calculators.clear();
         self.columns.clear();
@@ -227,22 +204,7 @@ impl FormattedGroup {
         let is_gone = |row: &usize| *row != NO_CELL && now.binary_search(row).is_err();
         for gone in before.into_iter().filter(is_gone) {
             let at = gone - self.first;
-            self.previous[at..at + width].fill(None);
-        }
-    }
-
-    /// Forgets the values before of names that have passed to another process.
-    fn part_strangers(&mut self, group: &Group) {
-        let width = self.scanned.set.counters.len().max(1);
-        for (&row, &identity) in self.rows.iter().zip(&group.identities) {
-            if row == NO_CELL {
-                continue;
-            }
-            let at = row - self.first;
-            let before = std::mem::replace(&mut self.identities[at / width], identity);
-            if are_different(before, identity) {
-                self.previous[at..at + width].fill(None);
-            }
+            self.pairers[at..at + width].iter_mut().for_each(Pairer::interrupt);
         }
     }
 }

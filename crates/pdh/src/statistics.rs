@@ -1,7 +1,7 @@
 //! Minimum, maximum and mean of raw values.
 
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::{Intervals, Pairing, Series, Suffix, Summary};
+use tachograph_counters::{Intervals, Series, Suffix, Summary};
 
 use crate::format::flags;
 use crate::{CounterKind, Format, FormattedValue, NoValue, PdhStatus, RawCounter, Result};
@@ -63,7 +63,7 @@ pub fn compute_statistics(
     for (place, entry) in (0..).zip(oldest.iter().chain(newest)) {
         // Their order says which is the last, whatever their time stamps.
         let at = Moment { utc: FileTime(place), bias_minutes: 0 };
-        series.add(&calculator, &entry.value(), at, Pairing::Continues);
+        series.add(&calculator, &entry.value(), at);
     }
     let Summary { minimum, maximum, average, .. } = series.statistics().summary();
     let result = |number: Option<f64>| result(kind, format, number);

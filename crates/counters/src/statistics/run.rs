@@ -1,50 +1,46 @@
 //! Many consecutive samples of one counter at once.
 
-use super::{Intervals, Pairing, Series, Statistics};
 use tachograph_schema::Formula;
 
+use super::{Intervals, Series, Statistics};
 use crate::civil::Moment;
 use crate::formula::{Calculator, evaluate};
 use crate::raw::RawValue;
 
 impl Series {
-    /// Takes consecutive raw values, the first of them paired as `pairing` says: the same as [`add`](Self::add) for each
-    /// of them, and faster, since sums stay in registers while nothing is out of the ordinary.
+    /// Takes consecutive raw values of one [origin](crate::Origin): the same as [`add`](Self::add) for each of them, and faster,
+    /// since sums stay in registers while nothing is out of the ordinary.
     pub fn add_run<'a>(
         &mut self,
         calculator: &Calculator,
         run: impl Iterator<Item = (&'a RawValue, Moment)>,
-        pairing: Pairing,
     ) {
         // One loop per formula, each with its formula known when it is compiled.
         match calculator.formula() {
-            Some(Formula::Rate) => self.follow::<{ Formula::Rate as u8 }>(calculator, run, pairing),
-            Some(Formula::Ratio) => self.follow::<{ Formula::Ratio as u8 }>(calculator, run, pairing),
-            Some(Formula::Percent) => self.follow::<{ Formula::Percent as u8 }>(calculator, run, pairing),
+            Some(Formula::Rate) => self.add_ordinary::<{ Formula::Rate as u8 }>(calculator, run),
+            Some(Formula::Ratio) => self.add_ordinary::<{ Formula::Ratio as u8 }>(calculator, run),
+            Some(Formula::Percent) => self.add_ordinary::<{ Formula::Percent as u8 }>(calculator, run),
             Some(Formula::InversePercent) => {
-                self.follow::<{ Formula::InversePercent as u8 }>(calculator, run, pairing);
+                self.add_ordinary::<{ Formula::InversePercent as u8 }>(calculator, run);
             }
             Some(Formula::AverageTime) => {
-                self.follow::<{ Formula::AverageTime as u8 }>(calculator, run, pairing)
+                self.add_ordinary::<{ Formula::AverageTime as u8 }>(calculator, run)
             }
-            Some(Formula::Value) => self.follow::<{ Formula::Value as u8 }>(calculator, run, pairing),
-            Some(Formula::Fraction) => self.follow::<{ Formula::Fraction as u8 }>(calculator, run, pairing),
-            Some(Formula::Elapsed) => self.follow::<{ Formula::Elapsed as u8 }>(calculator, run, pairing),
+            Some(Formula::Value) => self.add_ordinary::<{ Formula::Value as u8 }>(calculator, run),
+            Some(Formula::Fraction) => self.add_ordinary::<{ Formula::Fraction as u8 }>(calculator, run),
+            Some(Formula::Elapsed) => self.add_ordinary::<{ Formula::Elapsed as u8 }>(calculator, run),
             _ => {
-                let mut pairing = pairing;
                 for (raw, at) in run {
-                    self.add(calculator, raw, at, pairing);
-                    pairing = Pairing::Continues;
+                    self.add(calculator, raw, at);
                 }
             }
         }
     }
 
-    fn follow<'a, const FORMULA: u8>(
+    fn add_ordinary<'a, const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
         run: impl Iterator<Item = (&'a RawValue, Moment)>,
-        mut pairing: Pairing,
     ) {
         let formula = formula_of(FORMULA);
         let time_base = calculator.time_base() as f64;
@@ -53,12 +49,12 @@ impl Series {
             && (!formula.uses_time_base() || calculator.time_base() > 0)
             && self.statistics.formula == Some(formula);
         let has_quantiles = !self.statistics.quantiles.is_off();
-        let before = self.previous;
+        let before = self.pairer.previous;
         let mut previous = before.as_ref();
         let mut sums = RunSums::from(previous);
         for (raw, at) in run {
             let ordinary = match previous {
-                _ if !is_plain || pairing != Pairing::Continues || raw.status.is_error() => None,
+                _ if !is_plain || raw.status.is_error() => None,
                 // The clock was set back, or stood: which value is the last is seen to below.
                 _ if sums.count > 0 && at.utc <= sums.last_time.utc => None,
                 _ if !formula.needs_two_samples() => one_sample(formula, raw, time_base),
@@ -68,11 +64,10 @@ impl Series {
             };
             let Some(formatted) = ordinary else {
                 sums.give(&mut self.statistics, calculator, previous);
-                self.previous = previous.copied();
-                self.add(calculator, raw, at, pairing);
-                previous = self.previous.is_some().then_some(raw);
+                self.pairer.previous = previous.copied();
+                self.add(calculator, raw, at);
+                previous = self.pairer.previous.is_some().then_some(raw);
                 sums = RunSums::from(previous);
-                pairing = Pairing::Continues;
                 continue;
             };
             previous = Some(raw);
@@ -88,7 +83,7 @@ impl Series {
             }
         }
         sums.give(&mut self.statistics, calculator, previous);
-        self.previous = previous.copied();
+        self.pairer.previous = previous.copied();
     }
 }
 

@@ -5,59 +5,39 @@ use tachograph_schema::Formula;
 
 use crate::civil::Moment;
 use crate::formula::Calculator;
+use crate::pairing::{Origin, Pairer};
 use crate::raw::RawValue;
 use crate::status::Status;
-
-/// How the sample before may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Pairing {
-    /// The sample before is of the same instance: from the same log, or from an earlier log of the same machine.
-    #[default]
-    Continues,
-    /// The machine was restarted, or the instance is another one under the same name: no pair across.
-    Broken,
-}
 
 /// One counter of one instance through time: remembers the raw value before, and adds each interval to its statistics.
 #[derive(Clone, Debug)]
 pub struct Series {
-    pub(super) previous: Option<RawValue>,
+    pub(super) pairer: Pairer,
     pub(super) statistics: Statistics,
 }
 
 impl Series {
     /// A series without a sample yet, over an empty state.
     pub fn new(statistics: Statistics) -> Self {
-        Self { previous: None, statistics }
+        Self { pairer: Pairer::default(), statistics }
     }
 
     /// Takes the next raw value. Where the interval that it ends is an error, returns why: the status of the raw value that
     /// cannot be used, else that of the result.
     #[inline]
-    pub fn add(
-        &mut self,
-        calculator: &Calculator,
-        raw: &RawValue,
-        at: Moment,
-        pairing: Pairing,
-    ) -> Option<Status> {
-        if pairing == Pairing::Broken {
-            self.previous = None;
-        }
+    pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) -> Option<Status> {
+        let older = self.pairer.pair(raw);
         if raw.status == Status::NO_INSTANCE {
             // Absent: neither a value nor an error.
-            self.previous = None;
             return None;
         }
-        let mut error = None;
         let two = calculator.formula().is_some_and(Formula::needs_two_samples);
-        if two && self.previous.is_none() {
+        if two && older.is_none() {
             // Nothing to compare with: neither a value nor an error.
             self.open(raw, at);
-        } else {
-            error = self.statistics.add(calculator, self.previous.as_ref(), raw, at);
+            return None;
         }
-        let older = self.previous.replace(*raw);
+        let error = self.statistics.add(calculator, older.as_ref(), raw, at);
         let unusable = |status: Status| {
             let raws = [Some(raw), older.as_ref().filter(|_| two)];
             let unusable = raws.into_iter().flatten().map(|raw| raw.status).find(|status| status.is_error());
@@ -71,17 +51,22 @@ impl Series {
         if calculator.formula().is_some_and(Formula::needs_two_samples) {
             self.open(raw, at);
         }
-        self.previous = (raw.status != Status::NO_INSTANCE).then_some(*raw);
+        self.pairer.pair(raw);
+    }
+
+    /// Says where the next raw values are from: no interval reaches across [origins](Origin).
+    pub fn follow(&mut self, origin: Origin) {
+        self.pairer.follow(origin);
     }
 
     /// Forgets the raw value before: the instance was absent from a sample.
     pub fn interrupt(&mut self) {
-        self.previous = None;
+        self.pairer.interrupt();
     }
 
     /// Whether the next interval has a raw value to begin at.
     pub fn has_previous(&self) -> bool {
-        self.previous.is_some()
+        self.pairer.has_previous()
     }
 
     /// The statistics so far.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, FormatOptions, Formula, Intervals, Packing, Pairing, RawValue,
-    Series, Statistics, Status, Summary,
+    AverageKind, Calculator, CounterType, FormatOptions, Formula, Intervals, Packing, RawValue, Series,
+    Statistics, Status, Summary,
 };
 
 fn config() -> ProptestConfig {
@@ -64,17 +64,17 @@ fn intervals() -> impl Strategy<Value = Intervals> {
 /// What a series meets at one moment.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A sample, from a clock of `time_base` ticks a second.
-    Sample { raw: RawValue, time_base: i64, pairing: Pairing },
+    /// A sample, from a clock of `time_base` ticks a second; of another instance than the one before, or of the same.
+    Sample { raw: RawValue, time_base: i64, is_other: bool },
     /// The instance was absent.
     Absent,
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let pairing = prop_oneof![7 => Just(Pairing::Continues), 1 => Just(Pairing::Broken)];
+    let is_other = prop_oneof![7 => Just(false), 1 => Just(true)];
     prop_oneof![
-        9 => (raw(), time_base(), pairing)
-            .prop_map(|(raw, time_base, pairing)| Event::Sample { raw, time_base, pairing }),
+        9 => (raw(), time_base(), is_other)
+            .prop_map(|(raw, time_base, is_other)| Event::Sample { raw, time_base, is_other }),
         1 => Just(Event::Absent),
     ]
 }
@@ -136,8 +136,11 @@ fn part_by(
     }
     for (at, event) in events.iter().enumerate().take(to).skip(from) {
         match event {
-            Event::Sample { raw, time_base, pairing } => {
-                series.add(&Calculator::new(kind, *time_base), raw, moment(at), *pairing);
+            Event::Sample { raw, time_base, is_other } => {
+                if *is_other {
+                    series.interrupt();
+                }
+                series.add(&Calculator::new(kind, *time_base), raw, moment(at));
             }
             Event::Absent => series.interrupt(),
         }
@@ -247,7 +250,7 @@ proptest! {
         let calculator = Calculator::new(kind, time_base);
         let events: Vec<_> = raws
             .iter()
-            .map(|&raw| Event::Sample { raw, time_base, pairing: Pairing::Continues })
+            .map(|&raw| Event::Sample { raw, time_base, is_other: false })
             .collect();
         let summary = whole(kind, intervals, &events).summary();
         let plain = FormatOptions::default();
@@ -348,9 +351,12 @@ proptest! {
                 let name: Option<Arc<str>> = (*name > 0).then(|| format!("MACHINE{name}").into());
                 let mut series = Series::new(Statistics::new(kind.formula(), intervals, name));
                 for (at, event) in events.iter().enumerate() {
-                    if let Event::Sample { raw, time_base, pairing } = event {
+                    if let Event::Sample { raw, time_base, is_other } = event {
+                        if *is_other {
+                            series.interrupt();
+                        }
                         let at = Moment { bias_minutes: *bias_minutes, ..moment(at) };
-                        series.add(&Calculator::new(kind, *time_base), raw, at, *pairing);
+                        series.add(&Calculator::new(kind, *time_base), raw, at);
                     }
                 }
                 series.statistics().clone()
@@ -465,10 +471,10 @@ proptest! {
     ) {
         prop_assume!(kind.formula() != Some(Formula::Elapsed));
         let mut at = RawValue::new(1, 1);
-        let mut events = vec![Event::Sample { raw: at, time_base: 1, pairing: Pairing::Continues }];
+        let mut events = vec![Event::Sample { raw: at, time_base: 1, is_other: false }];
         for (n, d, multi_count, time_base) in steps {
             at = RawValue { multi_count, ..RawValue::new(at.first + n, at.second + d) };
-            events.push(Event::Sample { raw: at, time_base, pairing: Pairing::Continues });
+            events.push(Event::Sample { raw: at, time_base, is_other: false });
         }
         let summary = whole(kind, intervals, &events).summary();
         prop_assert_eq!(summary.errors, 0);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    Calculator, CounterType, Intervals, Pairing, RawValue, Series, Statistics, Status, Summary,
+    Calculator, CounterType, Intervals, RawValue, Series, Statistics, Status, Summary,
 };
 
 fn kinds() -> impl Strategy<Value = CounterType> {
@@ -55,8 +55,7 @@ proptest! {
         // Two at one moment, too.
         wobble in prop::collection::vec(prop_oneof![any::<i8>(), Just(50), Just(-50)], 1..9),
         run_lengths in prop::collection::vec(1usize..40, 1..9),
-        pairings in prop::collection::vec(
-            prop::sample::select(vec![Pairing::Continues, Pairing::Broken]), 1..9),
+        breaks in prop::collection::vec(any::<bool>(), 1..9),
     ) {
         let calculator = Calculator::new(kind, time_base);
         let new = || Series::new(Statistics::new(kind.formula(), intervals, None));
@@ -65,12 +64,13 @@ proptest! {
         for (number, length) in run_lengths.iter().cycle().enumerate() {
             let to = (from + length).min(raws.len());
             let run = || raws[from..to].iter().zip(from..).map(|(raw, number)| (raw, at(number, &wobble)));
-            let pairing = pairings[number % pairings.len()];
-            in_runs.add_run(&calculator, run(), pairing);
-            let mut one_pairing = pairing;
+            if breaks[number % breaks.len()] {
+                in_runs.interrupt();
+                one_by_one.interrupt();
+            }
+            in_runs.add_run(&calculator, run());
             for (raw, at) in run() {
-                one_by_one.add(&calculator, raw, at, one_pairing);
-                one_pairing = Pairing::Continues;
+                one_by_one.add(&calculator, raw, at);
             }
             from = to;
             if from == raws.len() {

@@ -2,7 +2,7 @@
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, Formula, Intervals, PackedStatistics, Packing, Pairing, Quantiles,
+    AverageKind, Calculator, CounterType, Formula, Intervals, Origin, PackedStatistics, Packing, Quantiles,
     RawValue, Series, Statistics, Status, Summary,
 };
 
@@ -28,26 +28,30 @@ impl Rates {
     fn of(kind: CounterType) -> Self {
         let calculator = Calculator::new(kind, 1000);
         let statistics = Statistics::new(calculator.formula(), Intervals::All, None);
-        Self { calculator, series: Series::new(statistics), second: 0 }
+        let mut series = Series::new(statistics);
+        series.follow(Origin { boot_time: FileTime(1), ..Origin::default() });
+        Self { calculator, series, second: 0 }
     }
 
-    fn raw(&mut self, raw: RawValue, pairing: Pairing) -> &mut Self {
-        self.series.add(&self.calculator, &raw, at(self.second), pairing);
+    fn raw(&mut self, raw: RawValue) -> &mut Self {
+        self.series.add(&self.calculator, &raw, at(self.second));
         self.second += 1;
         self
     }
 
     /// A good sample.
     fn count(&mut self, first: i64) -> &mut Self {
-        self.across(first, Pairing::Continues)
+        self.raw(RawValue::new(first, self.second * 1000))
     }
 
-    fn across(&mut self, first: i64, pairing: Pairing) -> &mut Self {
-        self.raw(RawValue::new(first, self.second * 1000), pairing)
+    /// A good sample after a restart of the machine.
+    fn across(&mut self, first: i64) -> &mut Self {
+        self.series.follow(Origin { boot_time: FileTime(2 + self.second), ..Origin::default() });
+        self.count(first)
     }
 
     fn bad(&mut self) -> &mut Self {
-        self.raw(BAD, Pairing::Continues)
+        self.raw(BAD)
     }
 
     fn absent(&mut self) -> &mut Self {
@@ -166,13 +170,13 @@ fn the_status_of_an_absent_instance_is_an_absence() {
     let mut rates = Rates::new();
     rates.series.add_baseline(&rates.calculator, &absent, at(0));
     rates.second = 1;
-    let summary = rates.count(0).count(10).raw(absent, Pairing::Continues).count(500).count(520).summary();
+    let summary = rates.count(0).count(10).raw(absent).count(500).count(520).summary();
     assert_eq!(counts(&summary), (2, 0));
     assert_eq!(
         (summary.average, summary.first_time, summary.last_time),
         (Some(15.0), Some(at(1)), Some(at(5)))
     );
-    let count = Rates::of(CounterType::RAWCOUNT).count(4).raw(absent, Pairing::Continues).count(8).summary();
+    let count = Rates::of(CounterType::RAWCOUNT).count(4).raw(absent).count(8).summary();
     assert_eq!((counts(&count), count.average), ((2, 0), Some(6.0)));
 }
 
@@ -183,13 +187,13 @@ fn an_absence_hides_the_error_before_it() {
 }
 
 #[test]
-fn a_broken_pairing_never_pairs() {
-    let forward = Rates::new().count(0).count(10).across(500, Pairing::Broken).count(520).summary();
+fn no_interval_reaches_across_a_restart() {
+    let forward = Rates::new().count(0).count(10).across(500).count(520).summary();
     assert_eq!(counts(&forward), (2, 0));
     assert_eq!((forward.average, forward.maximum), (Some(15.0), Some(20.0)));
-    let back = Rates::new().count(90).across(5, Pairing::Broken).summary();
+    let back = Rates::new().count(90).across(5).summary();
     assert_eq!(counts(&back), (0, 0));
-    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3, Pairing::Broken).summary();
+    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3).summary();
     assert_eq!(counts(&count), (2, 0));
 }
 
@@ -207,7 +211,7 @@ fn a_numerator_that_moves_alone() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 1);
     let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::All, None));
     for (second, (bytes, operations)) in [(0, 0), (400, 4), (500, 4), (1000, 6)].into_iter().enumerate() {
-        series.add(&calculator, &RawValue::new(bytes, operations), at(second as i64), Pairing::Continues);
+        series.add(&calculator, &RawValue::new(bytes, operations), at(second as i64));
     }
     let summary = series.statistics().summary();
     assert_eq!(counts(&summary), (3, 0));
@@ -224,7 +228,7 @@ fn machines_on_different_clocks() {
         let mut series = Series::new(statistics);
         for second in 0..=seconds {
             let raw = RawValue::new(second * per_second, second * time_base);
-            series.add(&calculator, &raw, at(second), Pairing::Continues);
+            series.add(&calculator, &raw, at(second));
         }
         series.statistics().clone()
     };
@@ -259,7 +263,7 @@ fn ordinary_stretches_are_packed() {
         for second in 0..64 {
             let raw =
                 RawValue { multi_count: 3, ..RawValue::new(second * second, (second + 1) * 10_000_000) };
-            series.add(&calculator, &raw, at(second), Pairing::Continues);
+            series.add(&calculator, &raw, at(second));
             if second % 16 == 15 {
                 parts.push(series.cut());
             }
@@ -287,7 +291,7 @@ fn extraordinary_stretches_are_not_packed() {
         let calculator = Calculator::new(CounterType::BULK_COUNT, time_base);
         for second in from..to {
             let raw = RawValue::new(second * 5, second * time_base);
-            series.add(&calculator, &raw, at(second), Pairing::Continues);
+            series.add(&calculator, &raw, at(second));
         }
         series.cut()
     };

@@ -2,7 +2,7 @@
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    Calculator, CounterType, FormatOptions, Intervals, Pairing, RawValue, Series, Statistics, Status,
+    Calculator, CounterType, FormatOptions, Intervals, RawValue, Series, Statistics, Status,
 };
 
 const FORMULAS: &str = include_str!("../vectors/formulas.tsv");
@@ -258,9 +258,9 @@ fn the_article_by_series() {
     let at = |second: i64| Moment { utc: FileTime(second * 10_000_000), bias_minutes: 480 };
     let article = |intervals| {
         let mut series = Series::new(Statistics::new(calculator.formula(), intervals, None));
-        series.add(&calculator, &RawValue::new(0, 0), at(0), Pairing::Continues);
+        series.add(&calculator, &RawValue::new(0, 0), at(0));
         for entry in 1..=10 {
-            series.add(&calculator, &RawValue::new(2_147_727, 1), at(entry), Pairing::Continues);
+            series.add(&calculator, &RawValue::new(2_147_727, 1), at(entry));
         }
         series.statistics().summary()
     };

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instances, rows_before};
-use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
-
-use super::are_different;
+use tachograph_counters::{Calculator, FormatOptions, Origin, Pairer};
 
 /// The formatted values of a live source, sample after sample: of the instances that are there now, whatever was there
 /// before. What is gone is forgotten.
@@ -25,14 +24,11 @@ pub struct LiveGroupValues {
     set: Arc<CounterSet>,
     calculators: Vec<Calculator>,
     instances: Instances,
-    identities: Vec<u64>,
-    /// The raw values of the sample before, row after row; "no instance" where there was none.
-    previous: Vec<RawValue>,
+    /// As many for each row as there are counters.
+    pairers: Vec<Pairer>,
     values: Vec<Option<f64>>,
     has_changed: bool,
 }
-
-const ABSENT: RawValue = RawValue::error(Status::NO_INSTANCE);
 
 impl LiveValues {
     /// Takes a sample.
@@ -71,8 +67,7 @@ impl LiveGroupValues {
             set: Arc::clone(&group.set),
             calculators: group.set.counters.iter().map(Counter::calculator).collect(),
             instances: Instances::default(),
-            identities: Vec::new(),
-            previous: Vec::new(),
+            pairers: Vec::new(),
             values: Vec::new(),
             has_changed: true,
         }
@@ -106,14 +101,12 @@ impl LiveGroupValues {
         let options = FormatOptions::default();
         self.values.clear();
         for (row, values) in group.rows().take(self.instances.len()).enumerate() {
-            let previous = &mut self.previous[row * width..(row + 1) * width];
+            let pairers = &mut self.pairers[row * width..(row + 1) * width];
             let identity = group.identities.get(row).copied().unwrap_or_default();
-            if are_different(std::mem::replace(&mut self.identities[row], identity), identity) {
-                previous.fill(ABSENT);
-            }
-            for ((raw, calculator), before) in values.iter().zip(&self.calculators).zip(previous) {
-                self.values.push(calculator.format(Some(before), raw, &options).ok());
-                *before = *raw;
+            for ((raw, calculator), pairer) in values.iter().zip(&self.calculators).zip(pairers) {
+                // One run of the machine: nothing is restarted.
+                pairer.follow(Origin::new(calculator, identity, FileTime(0)));
+                self.values.push(calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok());
             }
         }
         // A source that gives fewer values than its instances promise leaves blanks.
@@ -124,20 +117,12 @@ impl LiveGroupValues {
     fn take_instances(&mut self, group: &Group) {
         let width = self.calculators.len();
         let before = std::mem::replace(&mut self.instances, Arc::clone(&group.instances));
-        let raw_before = std::mem::take(&mut self.previous);
-        let identities_before = std::mem::take(&mut self.identities);
-        self.previous.reserve_exact(self.instances.len() * width);
-        self.identities.reserve_exact(self.instances.len());
+        let pairers_before = std::mem::take(&mut self.pairers);
+        self.pairers.reserve_exact(self.instances.len() * width);
         for row in rows_before(&before, &self.instances) {
             match row {
-                Some(row) => {
-                    self.previous.extend_from_slice(&raw_before[row * width..(row + 1) * width]);
-                    self.identities.push(identities_before[row]);
-                }
-                None => {
-                    self.previous.resize(self.previous.len() + width, ABSENT);
-                    self.identities.push(0);
-                }
+                Some(row) => self.pairers.extend_from_slice(&pairers_before[row * width..(row + 1) * width]),
+                None => self.pairers.resize(self.pairers.len() + width, Pairer::default()),
             }
         }
         self.has_changed = true;
@@ -146,8 +131,8 @@ impl LiveGroupValues {
 
 #[cfg(test)]
 mod tests {
-    use tachograph_counters::CounterType;
     use tachograph_counters::set::{Extent, Instance, InstanceTable};
+    use tachograph_counters::{CounterType, RawValue};
 
     use super::*;
 

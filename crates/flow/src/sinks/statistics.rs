@@ -256,7 +256,7 @@ impl Sink for StatisticsSink {
             }
             if !slot.continues(group, sample) {
                 slot.add_run(sample.log, series, reach);
-                slot.boot_time = sample.boot_time_of(group).0;
+                slot.boot_time = sample.boot_time_of(group);
                 slot.identities.clone_from(&group.identities);
             }
             let mut is_full = false;

@@ -12,7 +12,7 @@ use made::rewritten::{assert_same, options_of, samples_of, write};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{Counter, Instance};
-use tachograph_counters::{FormatOptions, Intervals, Pairing, Series, Statistics};
+use tachograph_counters::{FormatOptions, Intervals, Series, Statistics};
 use tachograph_logs::blg::raw::{Event, Log, Payload, Record};
 use tachograph_logs::blg::{BlgReader, raw};
 use tachograph_logs::open;
@@ -105,7 +105,7 @@ fn statistics_of_t() {
     for sample in &samples {
         let columns = sample.groups[group].set.counters.len();
         let raw = &sample.groups[group].values[row * columns + column];
-        series.add(&calculator, raw, sample.at, Pairing::Continues);
+        series.add(&calculator, raw, sample.at);
     }
     let summary = series.statistics().summary();
     assert_eq!((summary.values, summary.errors), (600, 0));

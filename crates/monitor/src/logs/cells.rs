@@ -166,7 +166,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use tachograph_counters::civil::{FileTime, Moment};
-    use tachograph_counters::{Calculator, CounterType, Intervals, Pairing, RawValue, Series, Statistics};
+    use tachograph_counters::{Calculator, CounterType, Intervals, RawValue, Series, Statistics};
 
     use super::{CELL_BYTES, IndexedSeries};
     use crate::series::SeriesId;
@@ -182,7 +182,7 @@ mod tests {
             for bucket in 0..8_i64 {
                 let at = Moment { utc: FileTime(bucket * 10_000), bias_minutes: 0 };
                 let raw = RawValue::new(bucket * bucket, bucket * 1000);
-                series.add(&calculator, &raw, at, Pairing::Continues);
+                series.add(&calculator, &raw, at);
                 let state = series.cut();
                 match &mut whole {
                     Some(whole) => crate::reduced::merge(whole, &state),

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instance;
-use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_counters::{CounterType, Origin, Pairer, RawValue, Status};
 
-use super::places::{Change, Pairing, Places};
+use super::places::{Change, Places};
 use crate::find::Found;
 use crate::path::elements_of;
 use crate::{CounterKind, PathElements, PdhStatus, RawCounter, Result};
@@ -68,9 +69,7 @@ pub(super) struct Row {
     pub(super) newer: RawCounter,
     /// The last sample did not concern this counter (it is of another log), so `newer` is none of its values.
     is_gap: bool,
-    identity: u64,
-    boot_time: i64,
-    log: u32,
+    pairer: Pairer,
 }
 
 impl QueryCounter {
@@ -165,7 +164,7 @@ impl QueryCounter {
         self.take_kind(sample);
         if change.is_none() && self.rows.len() == self.places.values().len() {
             for (row, place) in self.rows.iter_mut().zip(self.places.values()) {
-                row.take(place.raw(sample), place.pairing(sample));
+                row.take(&place.value(sample), sample.at.local(), place.origin(sample));
             }
         } else {
             self.take_anew(sample);
@@ -192,15 +191,11 @@ impl QueryCounter {
             self.rows.drain(..).map(|row| (row.instance.label().into(), row)).collect();
         for place in self.places.values() {
             let Some(instance) = place.instance(sample) else { continue };
-            let (newer, pairing) = (place.raw(sample), place.pairing(sample));
-            let row = match before.remove(instance.label()) {
-                Some(mut row) => {
-                    row.instance = Arc::clone(instance);
-                    row.take(newer, pairing);
-                    row
-                }
-                None => Row::new(Arc::clone(instance), newer, pairing),
+            let mut row = match before.remove(instance.label()) {
+                Some(row) => Row { instance: Arc::clone(instance), ..row },
+                None => Row::new(Arc::clone(instance)),
             };
+            row.take(&place.value(sample), sample.at.local(), place.origin(sample));
             self.rows.push(row);
         }
     }
@@ -223,39 +218,31 @@ impl QueryCounter {
         if !self.is_wild() {
             let label = self.pattern().path().instance.as_ref().map_or("", |name| name.as_str());
             let instance = Arc::new(Instance::new(None, label, 0));
-            let newer = RawCounter::new(&RawValue::error(status), sample.at.local());
-            self.rows.push(Row::new(instance, newer, Pairing::default()));
+            let mut row = Row::new(instance);
+            row.take(&RawValue::error(status), sample.at.local(), Origin::default());
+            self.rows.push(row);
         }
     }
 }
 
 impl Row {
-    fn new(instance: Arc<Instance>, newer: RawCounter, pairing: Pairing) -> Self {
-        let Pairing { identity, boot_time, log } = pairing;
-        Self { instance, older: None, newer, is_gap: false, identity, boot_time, log }
+    /// The row of an instance without a value yet.
+    fn new(instance: Arc<Instance>) -> Self {
+        let newer = RawCounter::new(&RawValue::error(Status::NO_INSTANCE), FileTime(0));
+        Self { instance, older: None, newer, is_gap: false, pairer: Pairer::default() }
     }
 
-    /// Takes the next raw value.
-    fn take(&mut self, newer: RawCounter, pairing: Pairing) {
-        let older = if self.is_gap { self.older } else { Some(self.newer) };
-        let are_two = |before: u64, now: u64| before != 0 && now != 0 && before != now;
-        let is_other = are_two(self.identity, pairing.identity)
-            || are_two(self.boot_time as u64, pairing.boot_time as u64);
-        let is_new_log = self.log != pairing.log;
-        self.older = older.filter(|older| {
-            let went_back = newer.first < older.first || newer.second < older.second;
-            // What was not there has no value that a pair could begin with.
-            Status::from(older.status) != Status::NO_INSTANCE && !is_other && !(is_new_log && went_back)
-        });
-        self.newer = newer;
+    /// Takes the next raw value, with its local time.
+    fn take(&mut self, raw: &RawValue, at: FileTime, origin: Origin) {
+        let before = if self.is_gap { self.older } else { Some(self.newer) };
+        self.pairer.follow(origin);
+        self.older = self.pairer.pair(raw).and(before);
+        self.newer = RawCounter::new(raw, at);
         self.is_gap = false;
-        self.identity = pairing.identity;
-        self.boot_time = pairing.boot_time;
-        self.log = pairing.log;
     }
 
     /// The sample did not concern the counter: the next one makes a pair with the last that did.
-    fn skip(&mut self, at: tachograph_counters::civil::FileTime) {
+    fn skip(&mut self, at: FileTime) {
         if !self.is_gap {
             self.older = Some(self.newer);
         }

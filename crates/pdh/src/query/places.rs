@@ -7,9 +7,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances};
 use tachograph_counters::wildcard::fold_case;
-use tachograph_counters::{RawValue, Status};
-
-use crate::RawCounter;
+use tachograph_counters::{Origin, RawValue, Status};
 
 /// The layout of the last sample: while it holds, every value is where it was.
 #[derive(Default)]
@@ -123,17 +121,6 @@ pub(super) struct Place {
     row: usize,
 }
 
-/// What decides whether two raw values make a pair.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Pairing {
-    /// What the instance is beyond its name; 0 where nothing is known.
-    pub(super) identity: u64,
-    /// When the machine was started; 0 where unknown.
-    pub(super) boot_time: i64,
-    /// The number of the log.
-    pub(super) log: u32,
-}
-
 impl Places {
     pub(super) fn new(pattern: &PathPattern, is_wild: bool, is_of_logs: bool) -> Self {
         let path = pattern.path();
@@ -238,24 +225,20 @@ impl Place {
         self.instance(sample).map_or("", |instance| instance.label())
     }
 
-    fn value(&self, sample: &Sample) -> RawValue {
+    /// The raw value.
+    pub(super) fn value(&self, sample: &Sample) -> RawValue {
         let value = self
             .group(sample)
             .and_then(|group| group.values.get(self.row * group.set.counters.len() + self.column.column));
         value.copied().unwrap_or(RawValue::error(Status::CSTATUS_INVALID_DATA))
     }
 
-    /// The raw value with the sample's time.
-    pub(super) fn raw(&self, sample: &Sample) -> RawCounter {
-        RawCounter::new(&self.value(sample), sample.at.local())
-    }
-
-    pub(super) fn pairing(&self, sample: &Sample) -> Pairing {
-        let Some(group) = self.group(sample) else { return Pairing::default() };
-        Pairing {
-            identity: group.identities.get(self.row).copied().unwrap_or_default(),
-            boot_time: sample.boot_time_of(group).0,
-            log: sample.log,
-        }
+    /// Where the raw value is from.
+    pub(super) fn origin(&self, sample: &Sample) -> Origin {
+        let Some((group, counter)) = self.group(sample).zip(self.counter(sample)) else {
+            return Origin::default();
+        };
+        let identity = group.identities.get(self.row).copied().unwrap_or_default();
+        Origin::new(&counter.calculator(), identity, sample.boot_time_of(group))
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::civil::Moment;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances, rows_before};
-use tachograph_counters::{Calculator, RawValue};
+use tachograph_counters::{Calculator, Origin, RawValue};
 
 use super::Reach;
 use super::columns::Columns;
@@ -59,7 +59,7 @@ pub(super) struct Slot {
     /// The numbers of the run's first and last sample.
     first: u64,
     last: u64,
-    pub(super) boot_time: i64,
+    pub(super) boot_time: FileTime,
     /// The number of the last sample that the group was part of, baselines too.
     pub(super) seen: Option<u64>,
     /// For each counter its index in [`Columns`]; empty where the group is of one fixed instance.
@@ -80,7 +80,7 @@ impl Slot {
             moments: Vec::new(),
             first: 0,
             last: 0,
-            boot_time: 0,
+            boot_time: FileTime(0),
             seen: None,
             columns: Vec::new(),
         }
@@ -93,7 +93,7 @@ impl Slot {
             // Most have none; to compare nothing is the slowest comparison of all on some processors.
             && (self.identities.len() == group.identities.len())
             && (self.identities.is_empty() || self.identities == group.identities)
-            && self.boot_time == sample.boot_time_of(group).0
+            && self.boot_time == sample.boot_time_of(group)
     }
 
     /// Takes over the group's instances. Series of instances that went away are interrupted, also of those that were in
@@ -171,8 +171,11 @@ impl Slot {
         SeriesKey { instance, ..self.column_key(column) }
     }
 
-    pub(super) fn identity(&self, place: usize) -> u64 {
-        self.identities.get(place / self.calculators.len().max(1)).copied().unwrap_or_default()
+    /// Where the values of this place are from.
+    fn origin(&self, place: usize, calculator: &Calculator) -> Origin {
+        let identity =
+            self.identities.get(place / self.calculators.len().max(1)).copied().unwrap_or_default();
+        Origin::new(calculator, identity, self.boot_time)
     }
 
     pub(super) fn add_baseline(
@@ -186,7 +189,7 @@ impl Slot {
             if number != COUNTED_ELSEWHERE {
                 let tracked = &mut series[number as usize];
                 let calculator = &self.calculators[place % self.calculators.len()];
-                tracked.pairing(sample.log, self.boot_time, self.identity(place), calculator.time_base());
+                tracked.follow(sample.log, self.origin(place, calculator));
                 tracked.series.add_baseline(calculator, raw, sample.at);
                 tracked.sample = sample_number;
             }
@@ -237,8 +240,7 @@ impl Slot {
                 }
                 let tracked = &mut series[number as usize];
                 let was_seen = tracked.was_seen();
-                let pairing =
-                    tracked.pairing(log, self.boot_time, self.identity(place), calculator.time_base());
+                tracked.follow(log, self.origin(place, calculator));
                 if tracked.is_shared {
                     reach.note(0);
                 } else if tracked.series.has_previous() || was_seen && reach.has_other_lists {
@@ -247,7 +249,7 @@ impl Slot {
                 tracked.sample = self.last;
                 tracked.is_counted = true;
                 let values = self.values[place..].iter().step_by(width);
-                tracked.add_run(calculator, values.zip(self.moments.iter().copied()), pairing);
+                tracked.add_run(calculator, values.zip(self.moments.iter().copied()));
             }
         }
         self.values.clear();

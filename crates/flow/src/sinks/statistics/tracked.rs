@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::Moment;
 use tachograph_counters::set::{CounterSet, Instance};
-use tachograph_counters::{Calculator, Formula, Pairing, RawValue, Series, Statistics, Summary};
+use tachograph_counters::{Calculator, Formula, Origin, RawValue, Series, Statistics, Summary};
 
 use super::causes::{Causes, CounterErrors};
 use super::{StatisticsOptions, StatisticsRow};
@@ -47,11 +47,6 @@ pub(super) struct Tracked {
     pub(super) instance: Arc<Instance>,
     /// The log that the value before is from.
     log: Option<u32>,
-    /// The last start of the machine that was known; 0 before any was.
-    boot_time: i64,
-    identity: u64,
-    /// The clock of the value before.
-    time_base: i64,
     /// The number of the sample that the value before is from.
     pub(super) sample: u64,
     /// Whether it was in a sample that is no baseline.
@@ -84,9 +79,6 @@ impl Tracked {
             column,
             instance: Arc::clone(instance),
             log: None,
-            boot_time: 0,
-            identity: 0,
-            time_base: set.counters[column].time_base,
             sample: 0,
             is_counted: false,
             is_shared: false,
@@ -96,21 +88,19 @@ impl Tracked {
         }
     }
 
-    /// Adds consecutive raw values, the first of them paired as `pairing` says.
+    /// Adds consecutive raw values of one origin.
     pub(super) fn add_run<'a>(
         &mut self,
         calculator: &Calculator,
         run: impl Iterator<Item = (&'a RawValue, Moment)>,
-        mut pairing: Pairing,
     ) {
         let Some(causes) = &mut self.causes else {
-            return self.series.add_run(calculator, run, pairing);
+            return self.series.add_run(calculator, run);
         };
         for (raw, at) in run {
-            if let Some(status) = self.series.add(calculator, raw, at, pairing) {
+            if let Some(status) = self.series.add(calculator, raw, at) {
                 causes.note(status, at);
             }
-            pairing = Pairing::Continues;
         }
     }
 
@@ -167,20 +157,11 @@ impl Tracked {
         self.series.interrupt();
     }
 
-    /// How the value before may be used for one of this boot, process and clock; notes them, and the log.
-    pub(super) fn pairing(&mut self, log: u32, boot_time: i64, identity: u64, time_base: i64) -> Pairing {
-        let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
-        let broken = differ(self.identity, identity)
-            || differ(self.boot_time as u64, boot_time as u64)
-            || self.time_base != time_base;
-        self.time_base = time_base;
+    /// Says which log and origin the next values are of.
+    pub(super) fn follow(&mut self, log: u32, origin: Origin) {
         // The numbers of logs that follow one another rise.
         self.is_shared |= self.log.is_some_and(|before| before > log);
         self.log = Some(log);
-        self.identity = identity;
-        if boot_time != 0 {
-            self.boot_time = boot_time;
-        }
-        if broken { Pairing::Broken } else { Pairing::Continues }
+        self.series.follow(origin);
     }
 }
