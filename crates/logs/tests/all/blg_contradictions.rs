@@ -5,6 +5,7 @@ use crate::made;
 
 use std::path::Path;
 
+use made::appended::append_at;
 use made::block::{Block, Counter, Instance, Object};
 use made::rewritten::{options_of, options_with, samples_and_problems_of, samples_of, write};
 use made::shown::{read, try_read};
@@ -102,6 +103,30 @@ fn copies_cut_at_any_byte() {
         cut(&file, (1..file.len() / 0x10000).map(|count| count * 0x10000));
         cut(&file, (1..file.len() / 0x10000).map(|count| count * 0x10000 - 1));
     }
+}
+
+/// What a full disk leaves of a log of Windows' that Tachograph appended to.
+#[test]
+fn an_appended_log_of_windows_that_ends_after_its_last_event() {
+    let mut file = log().file;
+    // Windows names its thread.
+    file[0x50] = 9;
+    let mut samples = samples_of(&file);
+    for sample in &mut samples {
+        sample.at.utc.0 += 60 * SECOND;
+        sample.groups.iter_mut().for_each(|group| group.read_at.0 += 60 * SECOND);
+    }
+    let appended = append_at(&file, &samples, options_of(&file).performance_frequency).expect("it goes on");
+    let filler = appended.iter().rev().take_while(|&&byte| byte == 0xFF).count();
+    let end = appended.len() - filler;
+    assert!(filler > 0 && end > file.len());
+    let shown = read(&appended[..end]);
+    assert_eq!((shown.samples.len(), shown.problems), (16, Vec::new()));
+    cut(&appended, (file.len() + 1..appended.len()).filter(|&length| length != end));
+    // Windows fills its last buffer up.
+    let filler = file.iter().rev().take_while(|&&byte| byte == 0xFF).count();
+    assert!(filler > 0);
+    cut(&file, [file.len() - filler].into_iter());
 }
 
 #[test]

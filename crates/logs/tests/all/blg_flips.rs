@@ -1,14 +1,14 @@
 //! Every bit of small logs flipped: which flips contradict the rest of a log says a checker that was written from the
-//! description of the format alone, in Python; the reader reports each of them. All of them are compared where TACHO_LONG is set.
+//! description of the format alone, in Python; the reader reports each of them. Every 23rd flip is compared, and all of them where
+//! TACHO_LONG is set.
 
 use crate::made;
 
 use std::collections::HashSet;
 use std::io::Cursor;
-use std::path::Path;
-use std::process::Command;
 
 use made::block::{Block, Counter as BlockCounter, Instance, Object};
+use made::python;
 use made::rewritten::{options_of, samples_of, write};
 use made::{Entry, Made, local, multi, single};
 use tachograph_counters::RawValue;
@@ -130,19 +130,7 @@ fn outcomes(file: &[u8]) -> Vec<Outcome> {
 /// The flips that the Python checker finds of every `step`-th one, each with its reason; `None`, with a notice, where there
 /// is no Python.
 fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String)>> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/detectable_flips.py");
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, file).expect("a writable folder");
-    let output = match Command::new("python3").arg(script).arg(&path).arg(step.to_string()).output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("left out: python3 cannot be run: {error}");
-            return None;
-        }
-    };
-    std::fs::remove_file(&path).expect("the file just written");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let text = python::output_of("detectable_flips.py", file, name, &[step.to_string()])?;
     let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is not whole: {text:.200}"));
     let flip = |line: &str| {
         let mut words = line.splitn(3, ' ');
@@ -153,9 +141,9 @@ fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String
     Some(flips.lines().map(|line| flip(line).expect("a flip")).collect())
 }
 
-/// Flips every bit; asserts that each flip that the Python checker finds is reported. Gives the share of flips, in percent,
-/// that change a figure silently.
-fn flip_all(file: &[u8], name: &str) -> f64 {
+/// Flips every bit; asserts that each flip that the Python checker finds, of every `step`-th one, is reported. Gives the share
+/// of flips, in percent, that change a figure silently.
+fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     let outcomes = outcomes(file);
     let share = |outcome| {
         100.0 * outcomes.iter().filter(|&&found| found == outcome).count() as f64 / outcomes.len() as f64
@@ -167,7 +155,6 @@ fn flip_all(file: &[u8], name: &str) -> f64 {
         share(Outcome::Harmless),
         share(Outcome::Silent)
     );
-    let step = if std::env::var_os("TACHO_LONG").is_some() { 1 } else { 23 };
     if let Some(detectable) = detectable(file, step, name) {
         assert!(detectable.len() * step > 2 * file.len(), "{} found", detectable.len());
         let missed: Vec<_> = detectable
@@ -186,24 +173,44 @@ fn flip_all(file: &[u8], name: &str) -> f64 {
     share(Outcome::Silent)
 }
 
+/// Of the flips, every so-many-th one is given to the Python checker, which takes a second for a thousand of them.
+const STEP: usize = 23;
+
+#[track_caller]
+fn check(file: &[u8], name: &str, step: usize) {
+    let silent = flip_all(file, name, step);
+    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+}
+
 #[test]
 fn a_log_of_windows() {
     let file = of_windows(12);
     assert_eq!(file.len(), 8192);
-    let silent = flip_all(&file, "flips-windows.blg");
-    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+    check(&file, "flips-windows.blg", STEP);
 }
 
 #[test]
 fn a_log_of_our_own() {
     let file = own(12);
     assert_eq!(file.len(), 8192);
-    let silent = flip_all(&file, "flips-own.blg");
-    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+    check(&file, "flips-own.blg", STEP);
 }
 
 #[test]
 fn a_log_of_blocks() {
-    let silent = flip_all(&of_blocks(), "flips-blocks.blg");
-    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+    check(&of_blocks(), "flips-blocks.blg", STEP);
+}
+
+#[test]
+fn long_every_flip_is_compared() {
+    if std::env::var_os("TACHO_LONG").is_none() {
+        return;
+    }
+    for (file, name) in [
+        (of_windows(12), "all-flips-windows.blg"),
+        (own(12), "all-flips-own.blg"),
+        (of_blocks(), "all-flips-blocks.blg"),
+    ] {
+        check(&file, name, 1);
+    }
 }

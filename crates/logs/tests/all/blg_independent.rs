@@ -4,9 +4,9 @@ use crate::made;
 
 use std::io::Cursor;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
+use made::python;
 use made::rewritten::{samples_of, write};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Clocks, Group, Sample};
@@ -18,19 +18,7 @@ use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 
 /// What the Python decoder prints of a file; `None`, with a notice, where there is no Python.
 fn decoded(file: &[u8], name: &str) -> Option<Vec<String>> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/independent_blg.py");
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, file).expect("a writable folder");
-    let output = match Command::new("python3").arg(script).arg(&path).output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("left out: python3 cannot be run: {error}");
-            return None;
-        }
-    };
-    std::fs::remove_file(&path).expect("the file just written");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let text = python::output_of("independent_blg.py", file, name, &[])?;
     Some(text.lines().map(str::to_owned).collect())
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::claims::{CLAIM_BYTES, Claims};
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
+use crate::blg::raw::event::EventHeader;
 use crate::blg::raw::header::END_TIME_AT;
 use crate::error::LogError;
 use crate::problem::{Problem, Problems};
@@ -253,12 +254,21 @@ impl<R: Read + Seek> Buffers<R> {
 
     /// The header that the file has now for a buffer; all its numbers are the largest where less than that is there.
     fn header_in_file(&mut self, number: u64) -> Result<BufferHeader, LogError> {
-        let start = number.saturating_mul(self.buffer_bytes as u64);
+        Ok(self.read_in_file(number, 0)?.unwrap_or_else(|| header_of(&[])))
+    }
+
+    /// What the file has now at `offset` of a buffer; `None` where it ends before.
+    fn read_in_file<T: FromBytes + IntoBytes>(
+        &mut self,
+        number: u64,
+        offset: u64,
+    ) -> Result<Option<T>, LogError> {
+        let start = number.saturating_mul(self.buffer_bytes as u64).saturating_add(offset);
         self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
-        let mut header = [0; BUFFER_HEADER_BYTES];
-        match self.stream.read_exact(&mut header) {
-            Ok(()) => Ok(header_of(&header)),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(header_of(&[])),
+        let mut found = T::new_zeroed();
+        match self.stream.read_exact(found.as_mut_bytes()) {
+            Ok(()) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(LogError::io(error)),
         }
     }
@@ -294,7 +304,9 @@ impl<R: Read + Seek> Buffers<R> {
         let size = self.buffer_bytes as u64;
         let number = file_bytes.saturating_sub(1) / size;
         let header = self.header_in_file(number)?;
-        Ok(self.claims.check(file_bytes, size, self.order.is_none(), number, &header))
+        let writer = self.read_in_file::<EventHeader>(number, BUFFER_HEADER_BYTES as u64)?;
+        let last = (number, &header, writer.map(|event| event.process_id.get()));
+        Ok(self.claims.check(file_bytes, size, self.order.is_none(), last))
     }
 
     /// Whether, in a circular log, what stood before this buffer was overwritten: parts of an event that began there may

@@ -42,14 +42,13 @@ impl Claims {
     }
 
     /// Compares with the file's length and with the header of the last buffer of the file, of this number. In a log that is
-    /// not sequential that is not the one written last.
+    /// not sequential that is not the one written last. `writer` is the process id of that buffer's first event.
     pub(super) fn check(
         &self,
         file_bytes: u64,
         buffer_bytes: u64,
         is_sequential: bool,
-        number: u64,
-        header: &BufferHeader,
+        (number, header, writer): (u64, &BufferHeader, Option<u32>),
     ) -> Option<Problem> {
         // In a circular log of Windows' the number may count every buffer ever written, those that were overwritten included.
         if !is_sequential && !self.is_own {
@@ -57,8 +56,10 @@ impl Claims {
         }
         let claimed = self.buffers.saturating_mul(buffer_bytes);
         if file_bytes < claimed {
-            // A recorder whose disk was full ends the file after its last event: only filler is missing.
-            let is_given_up = self.is_own
+            // Tachograph ends a file after its last event when the disk is full: only filler is missing. The log may be one of
+            // Windows' that it appended to. Older versions, which did not, wrote process 0.
+            let is_own_buffer = writer == Some(WRITER) || self.is_own && writer == Some(0);
+            let is_given_up = is_own_buffer
                 && number + 1 == self.buffers
                 && file_bytes == number * buffer_bytes + u64::from(header.offset.get());
             let problem =

@@ -7,6 +7,7 @@
 pub mod appended;
 pub mod block;
 mod list;
+pub mod python;
 pub mod recorder;
 pub mod rewritten;
 pub mod shown;
