@@ -11,6 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::civil::DateTime;
 
+use crate::time_zone::is_possible_bias;
+
 mod argument;
 
 pub use argument::{TimeArgument, TimeArgumentError};
@@ -169,22 +171,10 @@ impl FileTime {
     #[must_use]
     pub fn parse_log_time(text: &[u8]) -> Option<Self> {
         let mut scan = argument::Scan::new(text);
-        let month = scan.number(1, 2)?;
-        scan.expect(b'/')?;
-        let day = scan.number(1, 2)?;
-        scan.expect(b'/')?;
-        let year = scan.number(4, 4)?;
+        let [month, day, year] = scan.date(b'/', [1, 1, 4], [2, 2, 4])?;
         scan.expect(b' ')?;
-        let hour = scan.number(1, 2)?;
-        scan.expect(b':')?;
-        let minute = scan.number(2, 2)?;
-        scan.expect(b':')?;
-        let second = scan.number(2, 2)?;
-        let fraction = if scan.expect(b'.').is_some() { scan.fraction(7)? } else { 0 };
-        if !scan.is_at_end() {
-            return None;
-        }
-        from_fields([year, month, day, hour, minute, second], fraction)
+        let time = scan.time_on([year, month, day], 1)?;
+        scan.is_at_end().then_some(time)
     }
 
     /// The year, for any number: year 0 is before year 1.
@@ -308,8 +298,8 @@ impl Moment {
 
     /// The local time with milliseconds and offset: `2013-02-19T18:50:17.844-08:00` (RFC 3339).
     ///
-    /// Anything below a millisecond is cut off towards the past. A bias of 24 hours or more has no such form: the time is
-    /// written in UTC with `+00:00` then. A year without four digits has none either: the text is `filetime:` and the
+    /// Anything below a millisecond is cut off towards the past. With a bias that [no zone has](is_possible_bias) the time is
+    /// written in UTC with `+00:00`. A year without four digits has none either: the text is `filetime:` and the
     /// UTC time's number of 100 ns units then. The same text is what `Display` gives, without allocating.
     ///
     /// ```
@@ -324,7 +314,7 @@ impl Moment {
     }
 
     /// Reads what [`rfc3339`](Self::rfc3339) writes, with up to seven digits of the second's fraction; `Z` is UTC. `None` where
-    /// the text is anything else, or no date of the calendar.
+    /// the text is anything else, no date of the calendar, or has an offset that [no zone has](is_possible_bias).
     ///
     /// ```
     /// use tachograph_counters::civil::Moment;
@@ -332,6 +322,7 @@ impl Moment {
     ///     assert_eq!(Moment::parse_rfc3339(text).map(|moment| moment.rfc3339()).as_deref(), Some(text));
     /// }
     /// assert_eq!(Moment::parse_rfc3339("2013-02-19T18:50:17"), None);
+    /// assert_eq!(Moment::parse_rfc3339("2013-02-19T18:50:17+14:01"), None);
     /// ```
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
@@ -339,18 +330,9 @@ impl Moment {
             return Some(Self { utc: FileTime(units.parse().ok()?), bias_minutes: 0 });
         }
         let mut scan = argument::Scan::new(text.as_bytes());
-        let year = scan.number(4, 4)?;
-        scan.expect(b'-')?;
-        let month = scan.number(2, 2)?;
-        scan.expect(b'-')?;
-        let day = scan.number(2, 2)?;
+        let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
         scan.expect(b'T')?;
-        let hour = scan.number(2, 2)?;
-        scan.expect(b':')?;
-        let minute = scan.number(2, 2)?;
-        scan.expect(b':')?;
-        let second = scan.number(2, 2)?;
-        let fraction = if scan.expect(b'.').is_some() { scan.fraction(7)? } else { 0 };
+        let local = scan.time_on(date, 2)?;
         let bias_minutes = if scan.expect(b'Z').is_some() {
             0
         } else {
@@ -360,15 +342,11 @@ impl Moment {
             }
             let hours = scan.number(2, 2)?;
             scan.expect(b':')?;
-            let minutes = scan.number(2, 2).filter(|&minutes| minutes < 60 && hours < 24)?;
+            let minutes = scan.number(2, 2).filter(|&minutes| minutes < 60)?;
             let offset = (hours * 60 + minutes) as i32;
-            if is_ahead { -offset } else { offset }
+            Some(if is_ahead { -offset } else { offset }).filter(|&bias| is_possible_bias(bias))?
         };
-        if !scan.is_at_end() {
-            return None;
-        }
-        let local = from_fields([year, month, day, hour, minute, second], fraction)?;
-        Some(Self::from_local(local, bias_minutes))
+        scan.is_at_end().then(|| Self::from_local(local, bias_minutes))
     }
 }
 
@@ -379,12 +357,8 @@ fn bias_units(bias_minutes: i32) -> i64 {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MINUTES_PER_DAY: u32 = 24 * 60;
-        let shown = if self.bias_minutes.unsigned_abs() < MINUTES_PER_DAY {
-            *self
-        } else {
-            Self { utc: self.utc, bias_minutes: 0 }
-        };
+        let is_possible = is_possible_bias(self.bias_minutes);
+        let shown = if is_possible { *self } else { Self { utc: self.utc, bias_minutes: 0 } };
         let local = shown.local();
         let (first, last) = FileTime::FOUR_DIGIT_YEARS;
         if local < first || local > last {

@@ -160,7 +160,13 @@ impl CounterSet {
     }
 
     /// The full path of one of the set's counters, for an instance of it: `\\machine\set(instance)\counter`.
+    ///
+    /// In a set of no name, machine and instances the counter's name is a text of a log that is no path: it is returned
+    /// unchanged, so that a log that is written and read again has the same texts.
     pub fn path(&self, instance: &Instance, counter: &Counter) -> String {
+        if self.name.is_empty() && self.machine.is_empty() && !self.has_instances {
+            return counter.name.to_string();
+        }
         let mut path = String::new();
         if !self.machine.is_empty() {
             path.push_str(r"\\");

@@ -10,6 +10,15 @@ use crate::civil::{FileTime, Moment, TimeArgument, days_from_date};
 
 mod names;
 
+/// Minutes that the local time of any place on Earth is from UTC, at most: a log that says more is damaged.
+pub const MAX_BIAS_MINUTES: u32 = 14 * 60;
+
+/// Whether a zone can have this bias: it is at most [`MAX_BIAS_MINUTES`] from UTC.
+#[must_use]
+pub fn is_possible_bias(bias_minutes: i32) -> bool {
+    bias_minutes.unsigned_abs() <= MAX_BIAS_MINUTES
+}
+
 /// The date and time of day at which a zone changes over to standard or to daylight time: a SYSTEMTIME.
 ///
 /// With year 0 it recurs every year: the `day`-th (5 = last) `day_of_week` (0 = Sunday) of the month. With another year it

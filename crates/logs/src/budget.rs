@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A number of bytes that logs share: each reserves what it takes when it is opened and while it is read, and gives it
 /// back when it is dropped. Clones are the same budget.
 ///
-/// Bytes are estimates from what a log holds, made before the memory is taken, so that a hostile log is refused instead of
-/// ending the process. They count the reader and what a command keeps for each column of it.
+/// Bytes are estimates from what a log holds, reserved before the memory is taken, so that a hostile log is refused instead of
+/// ending the process. They count long rows and the columns of the reader, and what a command keeps for each column; buffers
+/// of fixed size and the first MiB of a row are not counted.
 ///
 /// ```
 /// use tachograph_logs::Budget;

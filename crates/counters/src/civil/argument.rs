@@ -119,11 +119,7 @@ fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
 }
 
 fn iso(scan: &mut Scan<'_>) -> Read {
-    let year = scan.number(4, 4)?;
-    scan.expect(b'-')?;
-    let month = scan.number(2, 2)?;
-    scan.expect(b'-')?;
-    let date = [year, month, scan.number(2, 2)?];
+    let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
     if scan.is_at_end() {
         return Some(together(date, Clock::default()).map(TimeArgument::Local));
     }
@@ -309,6 +305,27 @@ impl<'a> Scan<'a> {
         let digits = self.digits(1, most_digits)?;
         let units = (0..7).map(|place| digits.get(place).map_or(0, |byte| u32::from(byte - b'0')));
         Some(units.fold(0, |number, digit| number * 10 + digit))
+    }
+
+    /// The three numbers of a date, in their order in the text, each with its least and greatest number of digits.
+    pub(super) fn date(&mut self, separator: u8, least: [usize; 3], most: [usize; 3]) -> Option<[u32; 3]> {
+        let first = self.number(least[0], most[0])?;
+        self.expect(separator)?;
+        let second = self.number(least[1], most[1])?;
+        self.expect(separator)?;
+        Some([first, second, self.number(least[2], most[2])?])
+    }
+
+    /// A time of day with seconds, and up to seven digits of their fraction, on a date (year, month, day).
+    pub(super) fn time_on(&mut self, date: [u32; 3], least_hour_digits: usize) -> Option<FileTime> {
+        let hour = self.number(least_hour_digits, 2)?;
+        self.expect(b':')?;
+        let minute = self.number(2, 2)?;
+        self.expect(b':')?;
+        let second = self.number(2, 2)?;
+        let fraction = if self.expect(b'.').is_some() { self.fraction(7)? } else { 0 };
+        let [year, month, day] = date;
+        from_fields([year, month, day, hour, minute, second], fraction)
     }
 
     pub(super) fn expect(&mut self, byte: u8) -> Option<()> {

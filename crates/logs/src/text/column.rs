@@ -37,11 +37,9 @@ impl ColumnGroup {
     /// The counter paths, as they are in the header.
     pub(super) fn paths(&self) -> impl Iterator<Item = String> {
         let counter = self.set.counters.first();
-        self.instances.iter().filter_map(move |instance| match counter {
-            Some(counter) if !self.set.name.is_empty() => Some(self.set.path(instance, counter)),
-            // A text that is no path.
-            counter => counter.map(|counter| counter.name.to_string()),
-        })
+        self.instances
+            .iter()
+            .filter_map(move |instance| counter.map(|counter| self.set.path(instance, counter)))
     }
 }
 

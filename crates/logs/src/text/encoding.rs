@@ -42,12 +42,16 @@ struct Known {
     words: &'static [&'static str],
 }
 
+const fn known(number: u16, table: &'static Encoding, words: &'static [&'static str]) -> Known {
+    Known { number, table, words }
+}
+
 /// Western Europe comes first: of equally good guesses the first one counts.
 static CODE_PAGES: [Known; 13] = [
-    Known {
-        number: 1252,
-        table: encoding_rs::WINDOWS_1252,
-        words: &[
+    known(
+        1252,
+        encoding_rs::WINDOWS_1252,
+        &[
             "Mémoire",
             "Système",
             "Größe",
@@ -64,11 +68,11 @@ static CODE_PAGES: [Known; 13] = [
             "física",
             "lógico",
         ],
-    },
-    Known {
-        number: 1250,
-        table: encoding_rs::WINDOWS_1250,
-        words: &[
+    ),
+    known(
+        1250,
+        encoding_rs::WINDOWS_1250,
+        &[
             "Pamięć",
             "Paměť",
             "Memória-",
@@ -81,52 +85,22 @@ static CODE_PAGES: [Known; 13] = [
             "procesoru čas",
             "Össz",
         ],
-    },
-    Known {
-        number: 1251,
-        table: encoding_rs::WINDOWS_1251,
-        words: &["роцесс", "амять", "время", "Время", "Диск", "диск", "стем", "зима", "лето", "амет"],
-    },
-    Known {
-        number: 1253, table: encoding_rs::WINDOWS_1253, words: &["Μνήμη", "πεξεργαστής", "ώρα", "Ώρα"]
-    },
-    Known {
-        number: 1254,
-        table: encoding_rs::WINDOWS_1254,
-        words: &["İşlemci", "Türkiye", "Kullanılabilir", "Saati", "Zamanı"],
-    },
-    Known {
-        number: 1255, table: encoding_rs::WINDOWS_1255, words: &["זיכרון", "מעבד", "שעון", "זמן"]
-    },
-    Known {
-        number: 1256, table: encoding_rs::WINDOWS_1256, words: &["الذاكرة", "المعالج", "توقيت", "وقت"]
-    },
-    Known {
-        number: 1257,
-        table: encoding_rs::WINDOWS_1257,
-        words: &["Atmiņa", "žiemos", "vasarą", "atmintį", "Mälu", "Füüsili"],
-    },
-    Known {
-        number: 1258,
-        table: encoding_rs::WINDOWS_1258,
-        words: &["Bô\u{323} nhơ\u{301}", "Giơ\u{300}", "bô\u{323} nhơ\u{301}"],
-    },
-    Known {
-        number: 932,
-        table: encoding_rs::SHIFT_JIS,
-        words: &["プロセッサ", "メモリ", "標準時", "時間", "ディスク"],
-    },
-    Known {
-        number: 936, table: encoding_rs::GBK, words: &["处理器", "内存", "标准时间", "时间", "磁盘"]
-    },
-    Known {
-        number: 949,
-        table: encoding_rs::EUC_KR,
-        words: &["프로세서", "메모리", "표준시", "시간", "디스크"],
-    },
-    Known {
-        number: 950, table: encoding_rs::BIG5, words: &["處理器", "記憶體", "標準時間", "時間", "磁碟"]
-    },
+    ),
+    known(
+        1251,
+        encoding_rs::WINDOWS_1251,
+        &["роцесс", "амять", "время", "Время", "Диск", "диск", "стем", "зима", "лето", "амет"],
+    ),
+    known(1253, encoding_rs::WINDOWS_1253, &["Μνήμη", "πεξεργαστής", "ώρα", "Ώρα"]),
+    known(1254, encoding_rs::WINDOWS_1254, &["İşlemci", "Türkiye", "Kullanılabilir", "Saati", "Zamanı"]),
+    known(1255, encoding_rs::WINDOWS_1255, &["זיכרון", "מעבד", "שעון", "זמן"]),
+    known(1256, encoding_rs::WINDOWS_1256, &["الذاكرة", "المعالج", "توقيت", "وقت"]),
+    known(1257, encoding_rs::WINDOWS_1257, &["Atmiņa", "žiemos", "vasarą", "atmintį", "Mälu", "Füüsili"]),
+    known(1258, encoding_rs::WINDOWS_1258, &["Bô\u{323} nhơ\u{301}", "Giơ\u{300}", "bô\u{323} nhơ\u{301}"]),
+    known(932, encoding_rs::SHIFT_JIS, &["プロセッサ", "メモリ", "標準時", "時間", "ディスク"]),
+    known(936, encoding_rs::GBK, &["处理器", "内存", "标准时间", "时间", "磁盘"]),
+    known(949, encoding_rs::EUC_KR, &["프로세서", "메모리", "표준시", "시간", "디스크"]),
+    known(950, encoding_rs::BIG5, &["處理器", "記憶體", "標準時間", "時間", "磁碟"]),
 ];
 
 impl CodePage {

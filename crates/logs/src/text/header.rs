@@ -1,6 +1,6 @@
 //! The first cell of a text log: version mark, and time zone with its bias.
 
-use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 
 use crate::{Format, LogError};
 
@@ -12,9 +12,6 @@ pub const UNKNOWN_ZONE: &str = "unknown time zone";
 
 const CSV_MARK: &str = "(PDH-CSV 4.0)";
 const TSV_MARK: &str = "(PDH-TSV 4.0)";
-
-/// The greatest bias that any zone could have, in minutes.
-const GREATEST_BIAS_MINUTES: u32 = 24 * 60 - 1;
 
 /// The version mark of a format, which is also its separator's name.
 pub(super) fn mark(format: Format) -> &'static str {
@@ -77,7 +74,7 @@ pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
     let (name, bias) = rest.strip_suffix(')')?.rsplit_once('(')?;
     let name = name.trim_end().strip_suffix(')')?.strip_prefix('(')?;
     let bias: i32 = bias.trim().parse().ok()?;
-    (bias.unsigned_abs() <= GREATEST_BIAS_MINUTES).then(|| TimeZone::fixed(name, bias))
+    is_possible_bias(bias).then(|| TimeZone::fixed(name, bias))
 }
 
 #[cfg(test)]
@@ -100,6 +97,11 @@ mod tests {
         assert_eq!(zone("(PDH-CSV 4.0) "), some(UNKNOWN_ZONE, 0));
         assert_eq!(zone("(PDH-CSV 4.0) (RTZ 2 ("), some(UNKNOWN_ZONE, 0));
         assert_eq!(zone("(PDH-CSV 4.0) ("), some(UNKNOWN_ZONE, 0));
+        assert_eq!(zone("(PDH-CSV 4.0) (X)(840)"), some("X", 840));
+        assert_eq!(
+            zone("(PDH-CSV 4.0) (Line Islands Standard Time)(-840)"),
+            some("Line Islands Standard Time", -840)
+        );
         for broken in [
             "(480)",
             "(X)",
@@ -108,7 +110,8 @@ mod tests {
             "X(480)",
             "RTZ 2 (",
             "(X)(4x0)",
-            "(X)(1440)",
+            "(X)(841)",
+            "(X)(-841)",
             "(X)(-2147483648)",
         ] {
             assert_eq!(zone(&format!("(PDH-CSV 4.0) {broken}")), None, "{broken}");

@@ -1,24 +1,22 @@
 //! Reading what `tacho relog -f json` and `tacho query -f json` write: a JSON object per sample and line.
 
-use std::collections::{HashMap, HashSet};
+mod line;
+
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
 use crate::mark::Place;
-use crate::{
-    Format, LogError, LogFacts, LogReader, Mark, Problem, Problems, ReadOptions, Reservation, TextEncoding,
-};
+use crate::{Format, LogError, LogFacts, LogReader, Mark, Problem, Problems, ReadOptions, TextEncoding};
 
-use super::column::{self, ColumnGroup, ColumnMaker};
+use super::column::{self, ColumnMaker};
 use super::decoder::Decoder;
 use super::excerpt;
-use super::reader::{MAX_ROW_BYTES, MAX_ROW_CELLS, extent_of, open_text, row_too_long};
+use super::reader::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, extent_of, open_text, row_too_long};
+use line::{Column, LineTime, MetPaths, Row, Stop};
 
 /// A log of JSON lines being read: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. What the lines
 /// hold is described in docs/json.md.
@@ -27,10 +25,11 @@ use super::reader::{MAX_ROW_BYTES, MAX_ROW_CELLS, extent_of, open_text, row_too_
 /// [`TextReader`](super::TextReader) has for each column. Values are formatted already; `null` is no value. The time zone
 /// is the offset of the first line; each sample has that of its own.
 ///
-/// Damage is stepped over, and noted with the offset of the line: a line that is no such object, or has no time, is left
-/// out, as is the last one when it was cut short; a value that is no number is none.
+/// Damage is stepped over, and noted with the offset of the line: a line that is no such object, or has no time or no
+/// values, is left out, as is the last one when it was cut short; a value that is no number is none.
 ///
-/// A reader takes at most about 300 MiB for a line of 64 MiB, and what its budget allows for the paths that it meets.
+/// A line takes up to four times its length, at most 256 MiB, which the budget counts beyond 1 MiB. The column of a path is
+/// made after its memory was reserved, also while a line is read.
 pub struct JsonReader<R> {
     lines: BufReader<Decoder<R>>,
     line: Vec<u8>,
@@ -46,20 +45,10 @@ pub struct JsonReader<R> {
     columns: Vec<Column>,
     values: Vec<Option<f64>>,
     maker: ColumnMaker,
-    /// Hashes of all paths met, to count what is kept of them.
-    met: HashSet<u64>,
-    hasher: RandomState,
-    path_bytes: u64,
-    reservation: Reservation,
+    met: MetPaths,
     problems: Problems,
     bad_text_is_noted: bool,
     is_done: bool,
-}
-
-/// A path of the line before, and its group.
-struct Column {
-    path: Box<str>,
-    group: ColumnGroup,
 }
 
 impl<R: Read + Seek> JsonReader<R> {
@@ -95,7 +84,7 @@ impl<R: Read + Seek> JsonReader<R> {
             file_bytes,
         };
         let mut reader = Self {
-            lines: BufReader::with_capacity(64 * 1024, text),
+            lines: BufReader::with_capacity(READ_AHEAD, text),
             line: Vec::new(),
             next_at: 0,
             next_number: 1,
@@ -106,10 +95,7 @@ impl<R: Read + Seek> JsonReader<R> {
             columns: Vec::new(),
             values: Vec::new(),
             maker: ColumnMaker::default(),
-            met: HashSet::new(),
-            hasher: RandomState::new(),
-            path_bytes: 0,
-            reservation: options.budget.reserve(0).map_err(LogError::over_budget)?,
+            met: MetPaths::new(options.budget.reserve(0).map_err(LogError::over_budget)?),
             problems: Problems::default(),
             bad_text_is_noted: false,
             is_done: false,
@@ -124,9 +110,8 @@ impl<R: Read> JsonReader<R> {
         if !self.read_line()? {
             return Err(LogError::not_a_log("the file has no line"));
         }
-        let line = serde_json::from_slice::<TimeOnly>(&self.line);
-        let first = match &line {
-            Ok(TimeOnly { time: Some(time), has_values: true }) => Moment::parse_rfc3339(time),
+        let first = match LineTime::read(&self.line) {
+            Ok(LineTime { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
             _ => None,
         };
         let Some(first) = first else {
@@ -156,7 +141,8 @@ impl<R: Read> JsonReader<R> {
                 return Ok(false);
             }
             (self.at, self.number) = (self.next_at, self.next_number);
-            self.lines.get_mut().allow(MAX_ROW_BYTES, MAX_ROW_CELLS);
+            // A separator here is a line end, of which there are fewer than bytes read ahead.
+            self.lines.get_mut().allow(MAX_ROW_BYTES + READ_AHEAD as u64, MAX_ROW_CELLS);
             let read = self.lines.read_until(b'\n', &mut self.line);
             if let Err(error) = read {
                 let text = self.lines.get_ref();
@@ -167,6 +153,10 @@ impl<R: Read> JsonReader<R> {
                     None if is_exhausted => row_too_long(self.offset()),
                     None => LogError::io(error),
                 });
+            }
+            if self.line.len() as u64 > MAX_ROW_BYTES {
+                self.is_done = true;
+                return Err(row_too_long(self.offset()));
             }
             self.next_at += self.line.len() as u64;
             self.next_number += 1;
@@ -203,51 +193,25 @@ impl<R: Read> JsonReader<R> {
 
     /// Reads the line into `columns` and `values`; gives its time, or `None` where it is left out.
     fn parse(&mut self) -> Result<Option<Moment>, LogError> {
-        self.values.clear();
-        let mut row = Row {
-            columns: std::mem::take(&mut self.columns),
-            rest: None,
-            values: &mut self.values,
-            maker: &mut self.maker,
-            new: Vec::new(),
-            wrong: Vec::new(),
-            too_many: false,
-        };
-        let mut time = None;
-        let mut deserializer = serde_json::Deserializer::from_slice(&self.line);
-        let read = deserializer.deserialize_map(LineVisitor { row: &mut row, time: &mut time });
-        let read = read.and_then(|()| deserializer.end());
-        row.columns.truncate(row.values.len());
-        let (new, wrong, too_many) = (row.new, row.wrong, row.too_many);
+        let offset = self.offset();
+        let columns = std::mem::take(&mut self.columns);
+        let problems = (offset, &mut self.problems);
+        let mut row = Row::new(columns, &mut self.values, &mut self.maker, &mut self.met, problems);
+        let read = row.read(&self.line);
+        let (wrong, stop) = (row.wrong, row.stop);
         self.columns = row.columns;
-        if too_many {
+        if let Some(stop) = stop {
             self.is_done = true;
-            return Err(row_too_long(self.offset()));
+            return Err(match stop {
+                Stop::TooManyValues => row_too_long(offset),
+                Stop::OverBudget(over) => LogError::over_budget(over),
+            });
         }
-        let time = match (read, time) {
-            (Ok(()), Some(time)) => match Moment::parse_rfc3339(&time) {
-                Some(at) => Ok(at),
-                None => Err(self
-                    .note("has no time, and is left out")
-                    .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")),
-            },
-            (Ok(()), None) => Err(self.note("has no time, and is left out")),
-            (Err(error), _) if error.is_eof() && !self.line.ends_with(b"\n") => {
-                Err(self.note("is cut short, and left out"))
-            }
-            (Err(error), _) => {
-                let line = excerpt::of_cell(self.line.trim_ascii_end());
-                Err(self
-                    .note(&format!("is no sample ({error}), and left out"))
-                    .found(line, "{\"time\":...,\"values\":{...}}"))
-            }
-        };
-        self.count(&new)?;
-        match time {
+        match self.time_of(read) {
             Ok(at) => {
                 for (path, found) in wrong {
-                    let what = format!("has no value of {}", excerpt::of_text(&path));
-                    let problem = self.note(&what).found(found, "a number or null");
+                    let problem =
+                        self.note(&format!("has no value of {path}")).found(found, "a number or null");
                     self.problems.push(problem);
                 }
                 Ok(Some(at))
@@ -259,26 +223,36 @@ impl<R: Read> JsonReader<R> {
         }
     }
 
-    /// Counts paths that were never met, before samples of them are passed on.
-    fn count(&mut self, new: &[usize]) -> Result<(), LogError> {
-        let offset = self.offset();
-        for column in new.iter().filter_map(|&number| self.columns.get(number)) {
-            if !self.met.insert(self.hasher.hash_one(&column.path)) {
-                continue;
+    /// The time of a line that is a sample, or why it is left out.
+    fn time_of(&mut self, read: serde_json::Result<LineTime>) -> Result<Moment, Problem> {
+        const SAMPLE: &str = "{\"time\":...,\"values\":{...}}";
+        let line = |reader: &Self| excerpt::of_cell(reader.line.trim_ascii_end());
+        match read {
+            Ok(LineTime { time: Some(time), has_values: true }) => {
+                Moment::parse_rfc3339(&time).ok_or_else(|| {
+                    self.note("has no time, and is left out")
+                        .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")
+                })
             }
-            self.path_bytes += column.path.len() as u64;
-            if let Err(over) = self.reservation.grow_to(column::memory_of(self.met.len(), 0, self.path_bytes))
-            {
-                self.is_done = true;
-                return Err(LogError::over_budget(over));
+            Ok(LineTime { time: None, .. }) => Err(self.note("has no time, and is left out")),
+            Ok(_) => Err(self.note("has no values, and is left out").found(line(self), SAMPLE)),
+            Err(error) if error.is_eof() && !self.line.ends_with(b"\n") => {
+                Err(self.note("is cut short, and left out"))
             }
-            if column.group.set.name.is_empty() {
-                let what = "a key is no counter path, and kept as a counter's name";
-                let problem = Problem::new(offset, what);
-                self.problems.push(problem.found(excerpt::of_text(&column.path), "a counter path"));
-            }
+            Err(error) => Err(self
+                .note(&format!("is no sample ({}), and left out", why(&error)))
+                .found(line(self), SAMPLE)),
         }
-        Ok(())
+    }
+}
+
+/// What is wrong with a line, and its column. serde_json also names a line, which is always the first of what it was given.
+fn why(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(what) => format!("column {}: {what}", error.column()),
+        None => text,
     }
 }
 
@@ -356,231 +330,5 @@ impl<R> fmt::Debug for JsonReader<R> {
             .field("facts", &self.facts)
             .field("line", &self.number)
             .finish_non_exhaustive()
-    }
-}
-
-/// The columns and values of a line while it is read.
-struct Row<'a> {
-    /// Those of the line before, of which the first `values.len()` are this line's.
-    columns: Vec<Column>,
-    /// By path: the columns of the line before that are not in their old place.
-    rest: Option<HashMap<Box<str>, ColumnGroup>>,
-    values: &'a mut Vec<Option<f64>>,
-    maker: &'a mut ColumnMaker,
-    /// Columns that the line before did not have.
-    new: Vec<usize>,
-    /// Paths whose value is something else, and what.
-    wrong: Vec<(Box<str>, &'static str)>,
-    too_many: bool,
-}
-
-/// The most values of one line that are noted as wrong.
-const MAX_WRONG: usize = 16;
-
-impl Row<'_> {
-    fn take(&mut self, path: &str, value: Found) {
-        let place = self.values.len();
-        if place as u64 >= MAX_ROW_CELLS {
-            self.too_many = true;
-            return;
-        }
-        if self.columns.get(place).is_none_or(|known| *known.path != *path) {
-            let rest = self.rest.get_or_insert_with(|| {
-                self.columns.drain(place..).map(|column| (column.path, column.group)).collect()
-            });
-            let (path, group) = rest.remove_entry(path).unwrap_or_else(|| {
-                self.new.push(place);
-                (path.into(), self.maker.single(path).0)
-            });
-            self.columns.truncate(place);
-            self.columns.push(Column { path, group });
-        }
-        self.values.push(match value {
-            Found::Number(number) => Some(number),
-            Found::Null => None,
-            Found::Other(what) => {
-                if self.wrong.len() < MAX_WRONG {
-                    self.wrong.push((path.into(), what));
-                }
-                None
-            }
-        });
-    }
-}
-
-/// What a value is.
-enum Found {
-    Number(f64),
-    Null,
-    Other(&'static str),
-}
-
-/// The object of a line.
-struct LineVisitor<'a, 'b> {
-    row: &'a mut Row<'b>,
-    time: &'a mut Option<String>,
-}
-
-impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with a time and values")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(key)) = map.next_key()? {
-            match &*key {
-                "time" => *self.time = Some(map.next_value()?),
-                "values" => map.next_value_seed(ValuesSeed(self.row))?,
-                // Later versions may say more.
-                _ => {
-                    let IgnoredAny = map.next_value()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The object of values.
-struct ValuesSeed<'a, 'b>(&'a mut Row<'b>);
-
-impl<'de> DeserializeSeed<'de> for ValuesSeed<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of values by counter path")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key(path)) = map.next_key()? {
-            let value = map.next_value_seed(FoundSeed)?;
-            self.0.take(&path, value);
-        }
-        Ok(())
-    }
-}
-
-/// A key, borrowed where it has no escapes.
-struct Key<'de>(std::borrow::Cow<'de, str>);
-
-impl<'de> serde::Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(text.to_owned().into()))
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(text.into()))
-            }
-        }
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
-struct FoundSeed;
-
-impl<'de> DeserializeSeed<'de> for FoundSeed {
-    type Value = Found;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for FoundSeed {
-    type Value = Found;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number or null")
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Found, E> {
-        Ok(if number.is_finite() {
-            Found::Number(number)
-        } else {
-            Found::Other("a number that is not finite")
-        })
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Found, E> {
-        Ok(Found::Number(number as f64))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Found, E> {
-        Ok(Found::Number(number as f64))
-    }
-
-    fn visit_unit<E>(self) -> Result<Found, E> {
-        Ok(Found::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::Other("true or false"))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::Other("a text"))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::Other("a list"))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Found::Other("an object"))
-    }
-}
-
-/// Of a line, whether it is a sample.
-struct TimeOnly {
-    time: Option<String>,
-    has_values: bool,
-}
-
-impl<'de> serde::Deserialize<'de> for TimeOnly {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TimeVisitor;
-        impl<'de> Visitor<'de> for TimeVisitor {
-            type Value = TimeOnly;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with a time and values")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimeOnly, A::Error> {
-                let mut line = TimeOnly { time: None, has_values: false };
-                while let Some(Key(key)) = map.next_key()? {
-                    match &*key {
-                        "time" => line.time = Some(map.next_value()?),
-                        _ => {
-                            line.has_values |= &*key == "values";
-                            let IgnoredAny = map.next_value()?;
-                        }
-                    }
-                }
-                Ok(line)
-            }
-        }
-        deserializer.deserialize_map(TimeVisitor)
     }
 }

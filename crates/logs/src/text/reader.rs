@@ -24,6 +24,10 @@ use super::number::Digits;
 pub(super) const MAX_ROW_BYTES: u64 = 64 << 20;
 pub(super) const MAX_ROW_CELLS: u64 = 1 << 20;
 
+/// Bytes that are read ahead of a row's end at most. The decoder may give out so many more than a row may have, and so many
+/// separators; the row itself is counted when it is there.
+pub(super) const READ_AHEAD: usize = 64 * 1024;
+
 /// A CSV or TSV log being read.
 ///
 /// Every column is a [`Group`](tachograph_counters::sample::Group) of its own, in the order of the file: one counter of the type
@@ -163,7 +167,7 @@ impl<R: Read> TextReader<R> {
             .flexible(true)
             // With LF alone positions are exact; a CR before it is a blank at the end of a cell.
             .terminator(csv::Terminator::Any(b'\n'))
-            .buffer_capacity(64 * 1024)
+            .buffer_capacity(READ_AHEAD)
             .from_reader(decoder);
         let zone = TimeZone::fixed(UNKNOWN_ZONE, 0);
         let mut reader = Self {
@@ -242,7 +246,8 @@ impl<R: Read> TextReader<R> {
         if self.is_done {
             return Ok(None);
         }
-        self.csv.get_mut().allow(MAX_ROW_BYTES, MAX_ROW_CELLS);
+        let ahead = READ_AHEAD as u64;
+        self.csv.get_mut().allow(MAX_ROW_BYTES + ahead, MAX_ROW_CELLS + ahead);
         match self.csv.read_byte_record(&mut self.record) {
             Ok(true) => {}
             Ok(false) => {
@@ -261,6 +266,13 @@ impl<R: Read> TextReader<R> {
             }
         }
         self.note_bad_text();
+        let end_cells = u64::from(self.csv.get_ref().has_ended());
+        if self.record.as_slice().len() as u64 > MAX_ROW_BYTES
+            || self.record.len() as u64 > MAX_ROW_CELLS + end_cells
+        {
+            self.is_done = true;
+            return Err(row_too_long(self.row_offset()));
+        }
         if !self.csv.get_ref().has_ended() {
             return Ok(Some(Row::Whole));
         }
@@ -554,7 +566,7 @@ fn is_empty(record: &ByteRecord) -> bool {
 }
 
 /// Notes a problem; its words are only made while they are kept.
-fn note(problems: &mut Problems, offset: u64, problem: impl FnOnce() -> Problem) {
+pub(super) fn note(problems: &mut Problems, offset: u64, problem: impl FnOnce() -> Problem) {
     if problems.list().len() < Problems::KEPT {
         problems.push(problem());
     } else {

@@ -150,15 +150,29 @@ fn one_broken_field_at_a_time() {
             r#"{"time":"02/03/2024","values":{}}"#.to_string(),
             "line 3 has no time, and is left out (found '02/03/2024', ",
         ),
-        (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is no sample (invalid type: null"),
-        (format!(r#"{{{time},"values":[]}}"#), "line 3 is no sample (invalid type: sequence"),
-        (format!(r#"{{{time},"values":{{"\\a\\b":}}}}"#), "line 3 is no sample (expected value"),
-        (format!(r#"{{{time},"values":{{"\\a\\b":1e999}}}}"#), "line 3 is no sample (number out of range"),
-        (format!(r#"{{{time},"values":{{}}}} more"#), "line 3 is no sample (trailing characters"),
-        ("nothing".to_string(), "line 3 is no sample (expected ident"),
+        (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is no sample (column 12: invalid type: null"),
+        (format!(r#"{{{time},"values":[]}}"#), "line 3 is no sample (column 49: invalid type: sequence"),
+        (
+            format!(r#"{{{time},"values":{{"\\a\\b":}}}}"#),
+            "line 3 is no sample (column 60: expected value), and",
+        ),
+        (
+            format!(r#"{{{time},"values":{{"\\a\\b":1e999}}}}"#),
+            "line 3 is no sample (column 64: number out of range), and",
+        ),
+        (
+            format!(r#"{{{time},"values":{{}}}} more"#),
+            "line 3 is no sample (column 54: trailing characters), and",
+        ),
+        ("nothing".to_string(), "line 3 is no sample (column 2: expected ident), and"),
         (
             "\u{1b}[2J".to_string(),
-            r"line 3 is no sample (expected value at line 1 column 1), and left out (found '\u{1b}[2J'",
+            r"line 3 is no sample (column 1: expected value), and left out (found '\u{1b}[2J'",
+        ),
+        (format!("{{{time}}}"), "line 3 has no values, and is left out (found '{\"time\":"),
+        (
+            r#"{"time":"2024-03-05T10:00:02.000+23:59","values":{}}"#.to_string(),
+            "line 3 has no time, and is left out (found '2024-03-05T10:00:02.000+23:59', ",
         ),
     ] {
         let next = LOG.lines().nth(1).unwrap().replace("00:01.000", "00:09.000");
@@ -272,6 +286,25 @@ fn paths_are_counted() {
     assert!(!reader.next(&mut sample).unwrap());
     drop(reader);
     assert_eq!(budget.used(), 0);
+}
+
+/// A thousand paths in one line, and the same path a thousand times, which has a column each time.
+#[test]
+fn columns_of_one_line_are_counted() {
+    let object = |path: &dyn Fn(usize) -> String| {
+        let values: Vec<_> = (0..1000).map(|number| format!("\"\\\\{}\":1", path(number))).collect();
+        format!("{{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{{{}}}}}\n", values.join(","))
+    };
+    for log in [object(&|number| format!(r"S({number})\\C")), object(&|_| r"S\\C".to_owned())] {
+        let budget = Budget::new(1 << 20);
+        let options = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
+        let mut reader = open_stream_with(Cursor::new(log.clone()), &options).unwrap();
+        let mut sample = Sample::default();
+        let error = reader.next(&mut sample).unwrap_err();
+        assert!(error.is_over_budget(), "{error}");
+        assert!(budget.used() > 1_000_000, "it was used before it was refused: {}", budget.used());
+        assert!(!reader.next(&mut sample).unwrap());
+    }
 }
 
 proptest! {

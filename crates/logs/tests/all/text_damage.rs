@@ -251,6 +251,32 @@ fn utf_16_cut_at_every_byte() {
 }
 
 /// A row without an end must not fill the memory.
+/// Separators that are read ahead of a row's end are not the row's.
+#[test]
+fn cells_are_those_of_the_row() {
+    const AHEAD: usize = 64 * 1024;
+    let header = "\"(PDH-CSV 4.0) (X)(0)\",\"\\\\M\\S\\C\"\n";
+    for (cells, is_refused) in [(1_040_000, false), (1 << 20, false), ((1 << 20) + 1, true)] {
+        let mut log = header.to_owned() + "03/05/2024 10:00:00.000";
+        (1..cells).for_each(|_| log.push_str(",11111111"));
+        // The row ends where a reading begins, so that most of the next one is separators of the row after it.
+        let end = log.len().next_multiple_of(AHEAD) + 8;
+        log.extend(std::iter::repeat_n('1', end - log.len()));
+        log += "\n03/05/2024 10:00:01.000";
+        log.extend(std::iter::repeat_n(',', AHEAD));
+        log += "\n";
+        let mut reader = TextReader::new(std::io::Cursor::new(log)).expect("a log");
+        let mut sample = Sample::default();
+        match reader.next(&mut sample) {
+            Ok(is_there) => {
+                assert!(is_there && !is_refused, "{cells}");
+                assert!(reader.next(&mut sample).expect("a row"), "{cells}");
+            }
+            Err(error) => assert!(is_refused && error.is_corrupt(), "{cells}: {error}"),
+        }
+    }
+}
+
 #[test]
 fn rows_beyond_the_bounds() {
     let endless = |start: &'static str, byte| {

@@ -41,6 +41,46 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     (status.code(), folder.text("stderr"), peak / 1024)
 }
 
+/// A line of JSON can have more paths than there is memory for, while the line itself has room.
+#[test]
+fn a_line_with_many_paths_takes_no_more_than_was_reserved() {
+    let folder = Folder::new();
+    for (name, path) in [
+        ("new.json", &(|number| format!("S {number}")) as &dyn Fn(usize) -> String),
+        ("same.json", &|_| "S".to_owned()),
+    ] {
+        let mut log = "{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{".to_owned();
+        for number in 0..400_000 {
+            let comma = if number > 0 { "," } else { "" };
+            write!(log, "{comma}\"\\\\{}\\\\C\":1", path(number)).expect("room");
+        }
+        folder.write(name, log + "}}\n");
+        let (status, said, peak) = run(&folder, &["stats", name, "--max-memory", "64"]);
+        assert!(status == Some(1) && said.contains("--max-memory MB allows more"), "{status:?} {said}");
+        eprintln!("{name}: {peak} of 64 MiB");
+        assert!(peak <= 64 + BASE, "{name}: refused at {peak} of 64 MiB");
+    }
+}
+
+/// The statistics need more than the reader.
+#[test]
+fn statistics_that_are_refused_name_the_log() {
+    let folder = Folder::new();
+    folder.write("one.csv", csv(&|number| format!(r"\\WEB1\Process(p{number})\Handle Count"), 2));
+    folder.write("two.csv", csv(&|number| format!(r"\\WEB2\Process(p{number})\Handle Count"), 2));
+    for (logs, name) in [(&["one.csv"][..], "one.csv"), (&["one.csv", "two.csv"], "one.csv and 1 more log")] {
+        // With the least memory that is not enough, the reader has what it needs.
+        let refusals = (1_u64..).map_while(|megabytes| {
+            let memory = megabytes.to_string();
+            let (status, said, _) = run(&folder, &[&["stats"], logs, &["--max-memory", &memory]].concat());
+            (status != Some(0)).then_some((status, said))
+        });
+        let (status, said) = refusals.last().expect("1 MB is not enough");
+        let start = format!("tacho: {name}: the log has too many columns for the memory: ");
+        assert!(status == Some(1) && said.starts_with(&start), "{status:?} {said}");
+    }
+}
+
 /// The least power of two that is enough is at least what is taken beside [`BASE`].
 #[test]
 fn no_more_is_taken_than_was_reserved() {

@@ -1,5 +1,7 @@
 //! The header event of a log, read so that damage to it costs no samples.
 
+use tachograph_counters::time_zone::{MAX_BIAS_MINUTES, is_possible_bias};
+
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::header::LogfileHeader;
 use crate::error::LogError;
@@ -38,9 +40,6 @@ pub(super) fn read(bytes: &mut [u8]) -> Result<(LogfileHeader, Option<Problem>),
     }
 }
 
-/// Minutes that the local time of any place on Earth is from UTC, at most.
-const MAX_BIAS: i32 = 14 * 60;
-
 /// Checks the biases of the log's time zone, each alone and as it is in force.
 pub(super) fn check_zone(header: &LogfileHeader) -> Option<Problem> {
     let pointers = if header.start.pointer_size.get() == 4 { 8 } else { 16 };
@@ -56,9 +55,11 @@ pub(super) fn check_zone(header: &LogfileHeader) -> Option<Problem> {
         (0xA8, bias.saturating_add(daylight)),
     ]
     .into_iter()
-    .find(|(_, bias)| bias.unsigned_abs() > MAX_BIAS.unsigned_abs())
+    .find(|&(_, bias)| !is_possible_bias(bias))
     .map(|(field, bias)| {
-        Problem::new(at + field, "the log's time zone is more than 14 hours from UTC")
-            .found(format_args!("{bias} minutes"), format!("-{MAX_BIAS} to {MAX_BIAS} minutes"))
+        Problem::new(at + field, "the log's time zone is more than 14 hours from UTC").found(
+            format_args!("{bias} minutes"),
+            format!("-{MAX_BIAS_MINUTES} to {MAX_BIAS_MINUTES} minutes"),
+        )
     })
 }
