@@ -58,6 +58,23 @@ fn series_bytes(samples: u64) -> u64 {
     1100 + 8 * kept + 32 * kept.min(24)
 }
 
+/// What a group takes that has no series yet, in bytes; that of its series includes it.
+const GROUP_BYTES: u64 = 600;
+
+/// Reserves memory for series, after so many samples with so many groups.
+fn reserve(
+    memory: &mut Option<Reservation>,
+    series: usize,
+    groups: usize,
+    samples: u64,
+) -> Result<(), FlowError> {
+    if let Some(memory) = memory {
+        let bytes = (series as u64 * series_bytes(samples)).max(groups as u64 * GROUP_BYTES);
+        memory.grow_to(bytes).map_err(LogError::over_budget)?;
+    }
+    Ok(())
+}
+
 /// Most series that statistics are kept of: about 1.5 GB of them.
 const MAX_SERIES: usize = 1 << 20;
 
@@ -95,7 +112,7 @@ impl StatisticsSink {
         }
     }
 
-    /// Counts its memory, so that a sample which needs more than the budget has left is an error.
+    /// Counts its memory before it is taken: a sample which needs more than the budget has left is an error.
     pub fn count_memory(&mut self, memory: Reservation) {
         self.memory = Some(memory);
     }
@@ -221,6 +238,7 @@ impl Sink for StatisticsSink {
             self;
         let number = *taken;
         *taken += 1;
+        reserve(memory, series.len(), sample.groups.len(), *taken)?;
         if let Some(before) = current_log.replace(sample.log)
             && before != sample.log
         {
@@ -259,20 +277,26 @@ impl Sink for StatisticsSink {
                 slot.boot_time = sample.boot_time_of(group);
                 slot.identities.clone_from(&group.identities);
             }
-            let mut is_full = false;
+            const FULL: FlowError = FlowError::TooManyCounters { most: MAX_SERIES };
             if slot.seen.is_none() {
-                match columns.begin(slot, number, MAX_SERIES) {
-                    Some(indexes) => slot.columns = indexes,
-                    None => is_full = true,
-                }
+                slot.columns = columns.begin(slot, number, MAX_SERIES).ok_or(FULL)?;
             }
-            if !Arc::ptr_eq(&slot.instances, &group.instances) && !is_full {
+            let mut refused = None;
+            if !Arc::ptr_eq(&slot.instances, &group.instances) {
                 let slot_number = slot.number;
                 slot.follow(group, sample.log, number, columns, series, |key, column, instance, series| {
                     // Before they are made: one sample can hold more of them than there is memory for.
-                    if series.len() >= MAX_SERIES && !by_key.contains_key(&key) {
-                        is_full = true;
+                    if refused.is_some() {
                         return None;
+                    }
+                    if !by_key.contains_key(&key) {
+                        refused = match series.len() {
+                            MAX_SERIES.. => Some(FULL),
+                            known => reserve(memory, known + 1, 0, number + 1).err(),
+                        };
+                        if refused.is_some() {
+                            return None;
+                        }
                     }
                     let found = *by_key.entry(key).or_insert_with(|| {
                         series.push(Tracked::new(&group.set, column, instance, options));
@@ -281,8 +305,8 @@ impl Sink for StatisticsSink {
                     series[found as usize].claim(sample.log, slot_number).then_some(found)
                 });
             }
-            if is_full {
-                return Err(FlowError::TooManyCounters { most: MAX_SERIES });
+            if let Some(error) = refused {
+                return Err(error);
             }
             if sample.is_baseline {
                 slot.add_baseline(group, sample, number, series);
@@ -290,10 +314,6 @@ impl Sink for StatisticsSink {
                 slot.gather(group, sample, number, run_samples, series, reach);
             }
             slot.seen = Some(number);
-        }
-        if let Some(memory) = memory {
-            let bytes = series.len() as u64 * series_bytes(*taken);
-            memory.grow_to(bytes).map_err(LogError::over_budget)?;
         }
         if !before.is_empty() {
             // What the new groups do not have any more is absent.

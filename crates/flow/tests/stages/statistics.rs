@@ -3,7 +3,8 @@
 use tachograph_counters::set::Counter;
 use tachograph_counters::{CounterType, RawValue, Statistics};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
-use tachograph_flow::{Sink, run};
+use tachograph_flow::{FlowError, Sink, run};
+use tachograph_logs::Budget;
 
 use crate::made::{Samples, Table, sample, single};
 
@@ -26,6 +27,24 @@ fn a_counter_that_stands_twice_in_a_sample_counts_once() {
     let rows = statistics(samples);
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].summary.values, rows[0].summary.average), (3, Some(10.0)));
+}
+
+/// A sample with more counters than the budget has memory for is refused before they have statistics.
+#[test]
+fn memory_is_reserved_before_statistics_are_made() {
+    const BYTES: u64 = 1 << 20;
+    let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
+    let names: Vec<_> = (0..5000).map(|number| number.to_string()).collect();
+    let rows: Vec<_> = names.iter().map(|name| (name.as_str(), [(1, 1)])).collect();
+    let rows: Vec<_> = rows.iter().map(|(name, values)| (*name, &values[..])).collect();
+    let sample = sample(0, vec![table.group(&rows)]);
+    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    let budget = Budget::new(BYTES);
+    sink.count_memory(budget.reserve(0).expect("nothing"));
+    let error = sink.take(&sample).expect_err("more than there is");
+    assert!(matches!(error, FlowError::Log(ref error) if error.is_over_budget()), "{error}");
+    assert!(sink.len() > 500 && sink.len() as u64 * 1000 < BYTES, "{}", sink.len());
+    assert!(budget.used() > BYTES / 2);
 }
 
 #[test]

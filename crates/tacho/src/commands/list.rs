@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::set::Instance;
+use tachograph_counters::set::{Counter, Instance};
 use tachograph_counters::wildcard::fold_case;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
@@ -268,9 +268,16 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     text
 }
 
-/// How many values of which kind a log has: `18,164 raw values`.
+/// How many values of which kind a log has: `18,164 raw values`. Those of a BLG are formatted where it was made from a text.
 pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
-    let kind = if report.facts().format.is_formatted() { "formatted" } else { "raw" };
+    let counters = || scan.groups().iter().flat_map(|group| &group.set.counters);
+    let is_formatted = |counter: &Counter| counter.counter_type == CounterType::DOUBLE_RAW;
+    let kind = match (counters().any(is_formatted), counters().all(is_formatted)) {
+        (true, true) => "formatted",
+        (true, false) => "raw and formatted",
+        (false, _) if report.facts().format.is_formatted() => "formatted",
+        (false, _) => "raw",
+    };
     format!("{} {kind} values", grouped(&scan.values().to_string()))
 }
 

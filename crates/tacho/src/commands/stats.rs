@@ -1,9 +1,12 @@
 //! `tacho stats`: the figures of every counter.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_counters::{AverageKind, Intervals};
+use tachograph_flow::FlowError;
+use tachograph_flow::logs::LogReport;
 use tachograph_flow::sinks::{
     CounterErrors, ErrorCause, StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv,
     write_statistics_json,
@@ -34,7 +37,8 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         sink.sink.count_memory(query.reading.budget.reserve(0).map_err(LogError::over_budget)?);
     }
     let mut progress = Progress::new();
-    tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))?;
+    tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))
+        .map_err(|error| named(error, &reports))?;
     drop(progress);
     notice_problems(&reports);
     let rows = sink.sink.rows();
@@ -64,6 +68,9 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
             write_table(&mut out, HEADER, 2, &rows, cells)?;
             if rows.iter().any(|row| row.summary.average_kind == AverageKind::Arithmetic) {
                 out.write_all(ARITHMETIC.as_bytes())?;
+                if reports.iter().any(|report| report.facts().format.is_formatted()) {
+                    out.write_all(RECORDED.as_bytes())?;
+                }
             }
             if arguments.only_active {
                 out.write_all(b"\nOver intervals with activity only; averages are the same either way.\n")?;
@@ -78,8 +85,27 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-const ARITHMETIC: &str = "\n* arithmetic: the log holds displayed values only, so this is their mean, not the average by the \
-counter's type.\n  The .blg of the same time gives the right one.\n";
+/// Names the logs in an error of the statistics, which are kept of all of them.
+fn named(error: FlowError, reports: &[LogReport]) -> FlowError {
+    match (error, reports) {
+        (FlowError::Log(error), [log]) => error.at_path(log.path()).into(),
+        (FlowError::Log(error), [first, others @ ..]) => {
+            let names = format!(
+                "{} and {}",
+                first.path().display(),
+                counted(others.len() as u64, "more log", "more logs")
+            );
+            error.at_path(Path::new(&names)).into()
+        }
+        (error, _) => error,
+    }
+}
+
+const ARITHMETIC: &str = "\n* arithmetic: the log holds formatted values of this counter, so this is their mean, not the \
+average by the counter's type.\n";
+
+/// Not true of a BLG that was made from a text.
+const RECORDED: &str = "  A .blg recorded at the same time gives the right one.\n";
 
 const HEADER: [&str; 11] =
     ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];

@@ -54,8 +54,8 @@ fn through_csv_it_is_arithmetic_and_says_so() {
         "counter                                         unit  last  average  minimum  maximum  p50   p95   p99  values  errors\n\
          \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read           0   0.015*        0     0.15    0  0.15  0.15      10       0\n\
          \n\
-         * arithmetic: the log holds displayed values only, so this is their mean, not the average by the counter's type.\n  \
-           The .blg of the same time gives the right one.\n"
+         * arithmetic: the log holds formatted values of this counter, so this is their mean, not the average by the counter's type.\n  \
+           A .blg recorded at the same time gives the right one.\n"
     );
 }
 

@@ -122,6 +122,36 @@ fn a_text_becomes_a_blg_with_the_same_figures() {
 }
 
 #[test]
+fn what_was_formatted_stays_called_formatted_in_a_blg() {
+    let folder = Folder::new();
+    folder.write("text.csv", RUSSIAN.replace("Диски", r"\\PC\S\C"));
+    folder.relog(["text.csv", "-o", "text.blg"]);
+    for file in ["text.csv", "text.blg"] {
+        for command in ["list", "check"] {
+            let said = folder.prints([command, file]);
+            assert!(said.contains(" formatted values") && !said.contains(" raw"), "{command} {file}: {said}");
+        }
+        let said = folder.prints(["stats", file]);
+        assert!(said.contains("* arithmetic: the log holds formatted values"), "{file}: {said}");
+        assert_eq!(said.contains("A .blg recorded at the same time"), file == "text.csv", "{file}: {said}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_path_stays_the_same_through_every_format() {
+    let folder = Folder::new();
+    let text = "\"(PDH-CSV 4.0) (X)(0)\",\"Disks\",\"\\\\PC\\S\\C\",\"a\\b\",\"\\\\PC\\S\\D\"\r\n\
+                \"03/05/2024 10:00:00.000\",\"1\",\"2\",\"3\",\"4\"\r\n";
+    folder.write("0.csv", text);
+    for [from, to] in [["0.csv", "1.json"], ["1.json", "2.csv"], ["2.csv", "3.json"], ["3.json", "4.csv"]] {
+        folder.run(["relog", from, "-o", to]);
+    }
+    assert!(folder.text("1.json").contains("\"values\":{\"Disks\":1"), "{}", folder.text("1.json"));
+    assert_eq!(folder.text("3.json"), folder.text("1.json"));
+    assert_eq!(folder.text("4.csv"), folder.text("2.csv"));
+}
+
+#[test]
 fn an_hour_that_repeats_in_a_text_is_no_damage_in_a_blg() {
     let folder = Folder::new();
     let times = ["02:59:58", "02:59:59", "02:00:00", "02:00:01"];
