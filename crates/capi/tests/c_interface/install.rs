@@ -149,7 +149,7 @@ fn the_lines_of_the_page_build_programs_that_run() {
 
     let page = crate::page::page();
     let is_build = |line: &&str| line.starts_with("g++ ") || line.starts_with("gcc ");
-    let (of_c, of_windows) = page.split_once("### Programs of Windows").expect("the section");
+    let (of_c, of_windows) = page.split_once("### Programs written for Windows").expect("the section");
     let without_installing = of_c.lines().rfind(is_build).expect("a line");
     let lines: Vec<_> =
         std::iter::once(without_installing).chain(of_windows.lines().filter(is_build)).collect();

@@ -28,6 +28,7 @@ mod manifest;
 mod merged;
 mod options;
 mod output;
+mod pages;
 mod path_files;
 mod processes;
 mod query;
