@@ -238,9 +238,14 @@ impl LogQuery {
     /// A stretch whose samples are to be written: in the local time of the log that is written.
     fn written_stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
         let mut stretch = self.stretch(numbers)?;
-        let zone = match &self.zone {
-            Some(zone) => zone.clone(),
-            None => LogSource::open_with(&self.paths[0], &self.reading)?.report().facts().zone.clone(),
+        // The first log may be open already: opening it again would take its memory twice.
+        let first = numbers.iter().position(|&number| number == 0);
+        let zone = match (&self.zone, first) {
+            (Some(zone), _) => zone.clone(),
+            (None, Some(first)) => stretch.reports[first].facts().zone.clone(),
+            (None, None) => {
+                LogSource::open_with(&self.paths[0], &self.reading)?.report().facts().zone.clone()
+            }
         };
         // Local times of the same zone stay as they were recorded, also in hours that come twice or not at all.
         if stretch.reports.iter().any(|report| report.facts().zone != zone) {

@@ -152,9 +152,8 @@ impl fmt::Display for OverBudget {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         write!(
             f,
-            "{} MiB more are needed; {} of {} MiB for logs are in use",
-            mib(self.wanted),
-            mib(self.used),
+            "logs need at least {} MiB of memory together, and {} MiB are allowed",
+            mib(self.used.saturating_add(self.wanted)),
             mib(self.limit)
         )
     }

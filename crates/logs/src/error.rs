@@ -56,6 +56,11 @@ impl LogError {
         self
     }
 
+    /// The file, where it is named.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Whether the file does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(&self.kind, Kind::Io(error) if error.kind() == io::ErrorKind::NotFound)

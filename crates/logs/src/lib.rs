@@ -78,6 +78,14 @@ pub struct LogFacts {
     pub file_bytes: u64,
 }
 
+impl LogFacts {
+    /// Whether the log names its time zone. Where it does not, its times are as written in the log, and UTC times are the
+    /// same numbers.
+    pub fn is_zone_known(&self) -> bool {
+        self.zone.standard_name != text::UNKNOWN_ZONE
+    }
+}
+
 /// A log being read, sample after sample.
 pub trait LogReader: Send {
     /// What the log says of itself.

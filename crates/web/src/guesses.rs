@@ -71,7 +71,7 @@ impl Guesses {
         if let Some(notices) = self.notices.as_ref().filter(|_| is_news) {
             notices(&format!(
                 "{client} sent a wrong token; after {FREE} of them its tokens are compared once a second \
-                 (reported once, until none came for {} seconds)",
+                 (not reported again until {} seconds pass without a wrong token)",
                 FORGET.as_secs()
             ));
         }

@@ -243,6 +243,8 @@ impl<R: Read + Seek> BlgReader<R> {
             Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
         } else if let Some(first) = ignored.list().first() {
             first.clone()
+        } else if let Some(cut_short) = self.events.check_end()? {
+            cut_short
         } else {
             return Err(LogError::not_a_log("no counter list yet: the log was only begun"));
         };

@@ -7,7 +7,6 @@ use tachograph_counters::wildcard::eq_ignore_case;
 
 use super::TextEncoding;
 use super::column::ColumnGroup;
-use super::header::UNKNOWN_ZONE;
 use super::reader::TextReader;
 use super::writer::{Column, Existing, TextWriter};
 use crate::{LogError, SetLength};
@@ -42,7 +41,7 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
             return Err(refused("the log is not in UTF-8; relog -a can".to_owned()));
         }
         let facts = reader.header().1.clone();
-        if facts.zone.standard_name == UNKNOWN_ZONE {
+        if !facts.is_zone_known() {
             return Err(refused("the log does not say what time zone its times are of".to_owned()));
         }
         let keep = reader.cut_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);

@@ -134,6 +134,11 @@ fn split(path: &CounterPath) -> (Option<&str>, &str, u32) {
     path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents(&path.set)))
 }
 
+/// Whether two neighbours differ in their instance alone.
+fn are_one_group(one: &CounterPath, other: &CounterPath) -> bool {
+    one.machine == other.machine && one.set == other.set && one.counter == other.counter
+}
+
 fn share(last: &mut Arc<str>, text: &str) {
     if **last != *text {
         *last = text.into();
@@ -203,6 +208,28 @@ impl ColumnGrouper {
         Ok(None)
     }
 
+    /// Makes "over budget" count all columns of the header, not only those up to the one that was refused.
+    pub(super) fn with_all_columns<'a>(
+        &self,
+        over: OverBudget,
+        cells: impl Iterator<Item = &'a [u8]>,
+    ) -> OverBudget {
+        let (mut groups, mut columns, mut path_bytes) = (0, 0, 0);
+        let mut before = None;
+        for cell in cells {
+            columns += 1;
+            path_bytes += cell.len() as u64;
+            let path = CounterPath::parse(&String::from_utf8_lossy(cell)).ok();
+            let path = path.filter(|path| path.instance.is_some() && self.grouping == Grouping::Neighbours);
+            let continues =
+                before.as_ref().zip(path.as_ref()).is_some_and(|(one, next)| are_one_group(one, next));
+            groups += usize::from(!continues);
+            before = path;
+        }
+        let missing = memory_of(groups, columns, path_bytes).saturating_sub(self.memory.bytes());
+        OverBudget { wanted: over.wanted.max(missing), ..over }
+    }
+
     /// The groups, and their memory.
     pub(super) fn finish(mut self) -> (Vec<ColumnGroup>, Reservation) {
         self.end_run();
@@ -211,9 +238,7 @@ impl ColumnGrouper {
     }
 
     fn continues(&self, path: &CounterPath) -> bool {
-        self.run.as_ref().is_some_and(|(first, ..)| {
-            first.machine == path.machine && first.set == path.set && first.counter == path.counter
-        })
+        self.run.as_ref().is_some_and(|(first, ..)| are_one_group(first, path))
     }
 
     fn end_run(&mut self) {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use encoding_rs::CoderResult;
 
-use crate::{OverBudget, Reservation};
+use crate::{LogError, OverBudget, Reservation};
 
 use super::encoding::TextEncoding;
 
@@ -61,8 +61,10 @@ pub(super) struct Decoder<R> {
 enum Source {
     /// All characters so far are ASCII.
     Open,
-    /// The file says so, or the caller.
-    Given,
+    /// The file says so.
+    Marked,
+    /// The caller says so, and the file has no mark.
+    Chosen,
     /// The characters beyond ASCII look like it.
     Guessed,
 }
@@ -113,18 +115,21 @@ impl<R: Read> Decoder<R> {
             decoder.fill()?;
         }
         let start = &decoder.raw[..decoder.end];
+        let marked = |encoding| Some((encoding, Source::Marked));
         let (mark_bytes, encoding) = if start.starts_with(&[0xef, 0xbb, 0xbf]) {
-            (3, Some(TextEncoding::Utf8))
+            (3, marked(TextEncoding::Utf8))
         } else if start.starts_with(&[0xff, 0xfe]) {
-            (2, Some(TextEncoding::Utf16Le))
+            (2, marked(TextEncoding::Utf16Le))
         } else if start.starts_with(&[0xfe, 0xff]) {
-            (2, Some(TextEncoding::Utf16Be))
+            (2, marked(TextEncoding::Utf16Be))
+        } else if let Some(encoding) = encoding {
+            (0, Some((encoding, Source::Chosen)))
         } else {
-            (0, encoding.or(utf16_without_a_mark(start)))
+            (0, utf16_without_a_mark(start).and_then(marked))
         };
         decoder.start = mark_bytes;
-        if let Some(encoding) = encoding {
-            decoder.set_encoding(encoding, Source::Given);
+        if let Some((encoding, source)) = encoding {
+            decoder.set_encoding(encoding, source);
         }
         decoder.mark_bytes = decoder.start as u64;
         decoder.lines.push_back((0, decoder.mark_bytes));
@@ -229,6 +234,18 @@ impl<R: Read> Decoder<R> {
         let (line, offset) = self.lines.front().copied().unwrap_or_default();
         // Within a line only an estimate (exact for ASCII), but never beyond what was read.
         offset.saturating_add(decoded.saturating_sub(line).saturating_mul(bytes_each)).min(self.taken)
+    }
+
+    /// An error where the caller chose the encoding and the text is not in it: every bad character would become U+FFFD.
+    pub(super) fn check_chosen(&self) -> Result<(), LogError> {
+        match self.first_bad {
+            Some(offset) if self.source == Source::Chosen => Err(LogError::not_a_log(format!(
+                "offset {offset:#x}: not valid {}, the encoding that was chosen for it; choose another one, or none to have \
+                 it guessed",
+                self.encoding
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn is_utf8(&self) -> bool {

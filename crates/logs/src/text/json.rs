@@ -164,6 +164,10 @@ impl<R: Read> JsonReader<R> {
                 self.is_done = true;
                 return Ok(false);
             }
+            if let Err(error) = self.lines.get_ref().check_chosen() {
+                self.is_done = true;
+                return Err(error);
+            }
             self.note_bad_text();
             if !self.line.trim_ascii().is_empty() {
                 return Ok(true);

@@ -265,6 +265,10 @@ impl<R: Read> TextReader<R> {
                 return Err(over.map_or_else(|| LogError::io(into_io(error)), LogError::over_budget));
             }
         }
+        if let Err(error) = self.csv.get_ref().check_chosen() {
+            self.is_done = true;
+            return Err(error);
+        }
         self.note_bad_text();
         let end_cells = u64::from(self.csv.get_ref().has_ended());
         if self.record.as_slice().len() as u64 > MAX_ROW_BYTES
@@ -330,7 +334,10 @@ impl<R: Read> TextReader<R> {
                 self.has_comment = true;
                 continue;
             }
-            let error = grouper.push(text).map_err(LogError::over_budget)?;
+            let error = grouper.push(text).map_err(|over| {
+                let all = self.record.iter().take(cells).skip(1);
+                LogError::over_budget(grouper.with_all_columns(over, all))
+            })?;
             self.columns += 1;
             if let Some(error) = error {
                 let what =
@@ -354,7 +361,7 @@ impl<R: Read> TextReader<R> {
         }
         let local = FileTime::parse_log_time(cell);
         let is_text = local.is_none() && row != Row::CutInCell && starts_with_a_letter(cell);
-        if is_text && self.facts.zone.standard_name == UNKNOWN_ZONE && !self.trailing.is_full() {
+        if is_text && !self.facts.is_zone_known() && !self.trailing.is_full() {
             let (offset, line) = (self.row_offset(), self.line());
             let cell = self.record.get(0).unwrap_or_default();
             self.trailing.0.push(no_time(offset, line, cell));

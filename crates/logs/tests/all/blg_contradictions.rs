@@ -75,7 +75,7 @@ fn cut(file: &[u8], lengths: impl Iterator<Item = usize>) {
     for length in lengths {
         let Ok(shown) = try_read(&file[..length]) else { continue };
         let problem = format!(
-            "offset {length:#x}: the file ends before the number of buffers that its header says (found {length} bytes, expected {0} bytes: ",
+            "offset {length:#x}: the file is cut short: its header counts more buffers (found {length} bytes, expected {0} bytes: ",
             file.len()
         );
         assert!(

@@ -331,7 +331,7 @@ fn a_truncated_file_keeps_its_whole_samples() {
                 "offset {second:#x}: an event's size is wrong; the event is left out (found {size}, expected 72 to 80)"
             ),
             &format!(
-                "offset {0:#x}: the file ends before the number of buffers that its header says (found {0} bytes, expected 2048 bytes: 2 buffers)",
+                "offset {0:#x}: the file is cut short: its header counts more buffers (found {0} bytes, expected 2048 bytes: 2 buffers)",
                 second + 80
             ),
         ],

@@ -224,7 +224,7 @@ fn text_logs_share_the_memory_and_give_it_back() {
     let (_, source) = upload(&served, "wide.csv", &wide(40_000));
     assert_eq!(source["state"], "failed", "{source}");
     let error = source["error"].as_str().expect("a reason");
-    for part in ["wide.csv", "of 16 MiB", "--max-memory", "close a source"] {
+    for part in ["wide.csv", "16 MiB are allowed", "--max-memory", "close a source"] {
         assert!(error.contains(part), "'{part}' is not in: {error}");
     }
     let failed = source["id"].as_str().expect("an id");

@@ -62,8 +62,7 @@ impl Claims {
             let is_given_up = is_own_buffer
                 && number + 1 == self.buffers
                 && file_bytes == number * buffer_bytes + u64::from(header.offset.get());
-            let problem =
-                Problem::new(file_bytes, "the file ends before the number of buffers that its header says");
+            let problem = Problem::new(file_bytes, "the file is cut short: its header counts more buffers");
             let expected = format!("{claimed} bytes: {} buffers", self.buffers);
             return (!is_given_up).then(|| problem.found(format_args!("{file_bytes} bytes"), expected));
         }
