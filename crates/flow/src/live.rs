@@ -17,7 +17,7 @@ use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
 
 pub use lookout::Refresh;
-pub use report::{LiveReport, LiveTrouble};
+pub use report::{LiveCounts, LiveReport, LiveTrouble};
 pub use stop::Stop;
 pub use timed::{Schedule, TimedSource};
 

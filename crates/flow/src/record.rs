@@ -110,8 +110,10 @@ pub struct RecordSummary {
     pub bytes: u64,
     /// Bytes of a last row without its end that were taken away from a text that is appended to.
     pub cut_bytes: u64,
-    /// How many files.
+    /// How many files, deleted ones included.
     pub files: u64,
+    /// How many of them were deleted while they were recorded.
+    pub deleted_files: u64,
     /// The first of them.
     pub first_file: PathBuf,
     /// The last of them.

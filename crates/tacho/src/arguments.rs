@@ -136,8 +136,8 @@ pub(crate) struct RelogArguments {
     pub(crate) format: Option<RelogFormat>,
     #[command(flatten)]
     pub(crate) digits: DigitsArguments,
-    /// How the characters of names are encoded in CSV and TSV: utf-8, utf-8-bom (with a mark), or a code page of Windows
-    /// (1250 to 1258, 932, 936, 949, 950). Default: utf-8.
+    /// Encoding of the CSV or TSV that is written: utf-8, utf-8-bom (with a mark), or a code page of Windows (1250 to 1258,
+    /// 932, 936, 949, 950). Default: utf-8. That of the inputs is `--encoding`.
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
     pub(crate) output_encoding: Option<TextEncoding>,
     /// Keep every N-th sample.
@@ -287,8 +287,9 @@ fn parse_time(
     let time = match TimeArgument::parse_time_of_day(text) {
         Some(after_midnight) => {
             let midnight = first_day(logs)?.ok_or_else(|| {
-                let why = "a time of day needs a log with samples, whose first day it is of";
-                Failure::usage(format!("{option} '{text}': {why}; give the date too"))
+                Failure::usage(format!(
+                    "{option} '{text}': a time of day refers to the first day of the logs, and they have no samples; give a date"
+                ))
             })?;
             TimeArgument::Local(midnight.saturating_add(after_midnight.map_err(refused)?))
         }

@@ -33,7 +33,7 @@ fn guess_lines(reports: &[LogReport]) -> impl Iterator<Item = String> {
     reports.iter().filter_map(|report| {
         let encoding = report.guessed_encoding()?;
         let path = report.path().display();
-        Some(format!("{path}: read as {encoding}, which is a guess; --encoding says what it is"))
+        Some(format!("{path}: read as {encoding}, guessed from its bytes; give --encoding to choose"))
     })
 }
 
@@ -84,7 +84,7 @@ fn no_sample(query: &LogQuery) -> Failure {
 
 /// There are samples, and nothing in them: all counters are of instances that never were there.
 fn no_value(query: &LogQuery) -> Failure {
-    let what = "no value in its samples: no instance of its counter sets was there";
+    let what = "no value in its samples: none of its counter sets had an instance";
     Failure::work(format!("{}: {what}; 'tacho list FILE' shows its counters", files_of(query)))
 }
 

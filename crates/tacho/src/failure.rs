@@ -1,7 +1,7 @@
 //! Why a command ended without doing its work, and with which exit status.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -39,6 +39,17 @@ impl Failure {
         Self { messages: failures.into_iter().flat_map(|failure| failure.messages).collect(), status }
     }
 
+    /// The log of this error could not be written.
+    pub(crate) fn writing(error: FlowError) -> Self {
+        match &error {
+            FlowError::Log(log) if !error.is_broken_pipe() => match system_error(log) {
+                Some((file, io)) => cannot("write", file, io),
+                None => error.into(),
+            },
+            _ => error.into(),
+        }
+    }
+
     /// Nobody reads the output any more: a quiet end.
     fn quiet() -> Self {
         Self { messages: Vec::new(), status: 0 }
@@ -63,11 +74,41 @@ pub(crate) fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "tacho: {}", visible(&line));
 }
 
+/// A failure of input or output: `FILE: cannot read: Permission denied`.
+pub(crate) fn cannot(action: &str, file: &Path, error: &io::Error) -> Failure {
+    Failure::work(cannot_text(action, file.display(), error))
+}
+
+/// The text of [`cannot`]. Errors that are not the operating system's are sentences already.
+pub(crate) fn cannot_text(action: &str, file: impl Display, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(_) => format!("{file}: cannot {action}: {}", reason(error)),
+        None => format!("{file}: {error}"),
+    }
+}
+
+/// What the operating system says, without the number of the error.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
+    match number.and_then(|number| text.strip_suffix(&number)) {
+        Some(reason) => reason.to_owned(),
+        None => text,
+    }
+}
+
+/// The file and the operating system's error of a log that could not be read or written. Other errors of input and output
+/// are sentences already.
+fn system_error(error: &LogError) -> Option<(&Path, &io::Error)> {
+    let io = error.io_error().filter(|error| error.raw_os_error().is_some())?;
+    Some((error.path()?, io))
+}
+
 /// A file cannot be made because nothing of its name can be there.
 pub(crate) fn no_place(file: &Path) -> Failure {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match folder.is_dir() {
-        true => "no file can be made in this folder; give another one",
+        true => "files cannot be created in this folder; choose another",
         false => "its folder does not exist; make it first",
     };
     Failure::work(format!("{}: {why}", file.display()))
@@ -75,8 +116,15 @@ pub(crate) fn no_place(file: &Path) -> Failure {
 
 impl From<FlowError> for Failure {
     fn from(error: FlowError) -> Self {
+        if let FlowError::Log(log) = &error
+            && !error.is_broken_pipe()
+            && let Some((file, io)) = system_error(log)
+        {
+            return cannot("read", file, io);
+        }
         match &error {
             error if error.is_broken_pipe() => Self::quiet(),
+            FlowError::Output(io) => Self::work(format_args!("cannot write the output: {}", reason(io))),
             FlowError::Log(log) if log.is_over_budget() => {
                 Self::work(format_args!("{error}; --max-memory MB allows more"))
             }
@@ -91,8 +139,8 @@ impl From<LogError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
         FlowError::Output(error).into()
     }
 }

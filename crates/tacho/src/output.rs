@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_flow::record::{DiskFiles, LogFiles as _};
 use tempfile::TempPath;
 
-use crate::failure::{Failure, no_place};
+use crate::failure::{Failure, cannot, no_place};
 use crate::signals;
 
 /// The file that a signal has to remove. It is locked from before a file is made until its name is here, and while the file is
@@ -161,7 +161,7 @@ impl OutputFile {
 }
 
 fn at(path: &Path, error: io::Error) -> Failure {
-    Failure::work(format!("{}: {error}", path.display()))
+    cannot("write", path, &error)
 }
 
 /// Refuses to overwrite a file.

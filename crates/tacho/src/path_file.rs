@@ -7,7 +7,7 @@ use std::path::Path;
 use tachograph_counters::path::{PathError, PathPattern};
 use tachograph_flow::read_at_most;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, cannot_text};
 
 /// The paths of a file: one a line, in quotes or not; blank lines and comments left out. UTF-8 or UTF-16 with mark, LF or
 /// CR LF. `-` is standard input.
@@ -71,7 +71,7 @@ pub(crate) fn read_text(file: &Path) -> Result<String, Failure> {
     } else {
         File::open(file).and_then(|file| read_at_most(file, MOST_MEBIBYTES))
     };
-    let bytes = bytes.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let bytes = bytes.map_err(|error| Failure::usage(cannot_text("read", &name, &error)))?;
     // Decodes by the mark where there is one, and takes it off.
     let (text, _, is_broken) = encoding_rs::UTF_8.decode(&bytes);
     if is_broken {

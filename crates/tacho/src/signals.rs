@@ -7,11 +7,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use tachograph_flow::live::Stop;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 
 /// Calls the handler for each of these signals that comes, on a thread of its own.
 pub(crate) fn handle(signals: &[i32], mut handler: impl FnMut(i32) + Send + 'static) -> Result<(), Failure> {
-    let failed = |error| Failure::work(format!("signals cannot be handled: {error}"));
+    let failed = |error| Failure::work(format!("signals cannot be handled: {}", reason(&error)));
     let mut signals = Signals::new(signals).map_err(failed)?;
     let pump = move || signals.forever().for_each(&mut handler);
     thread::Builder::new().name("signals".to_owned()).spawn(pump).map(drop).map_err(failed)

@@ -35,6 +35,21 @@ struct State {
     told: usize,
 }
 
+/// How often something went wrong so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveCounts {
+    /// Samples taken more than a tenth of the interval after their moment.
+    pub late: u64,
+    /// Moments without a sample, because the one before took too long.
+    pub missed: u64,
+    /// Samples whose time is 1 ms after the one before because the wall clock had gone back.
+    pub clock_steps: u64,
+    /// Values that could not be read; a counter set that could not be read counts as one value per sample.
+    pub unread: u64,
+    /// Different causes of unread values.
+    pub causes: usize,
+}
+
 /// More different causes than anybody reads.
 const MAX_TROUBLES: usize = 1000;
 
@@ -61,6 +76,18 @@ impl LiveReport {
     /// How many samples got a time 1 ms after the one before because the wall clock had gone back.
     pub fn clock_steps(&self) -> u64 {
         self.lock().clock_steps
+    }
+
+    /// All counts at this moment.
+    pub fn counts(&self) -> LiveCounts {
+        let state = self.lock();
+        LiveCounts {
+            late: state.late,
+            missed: state.missed,
+            clock_steps: state.clock_steps,
+            unread: state.troubles.iter().map(|trouble| trouble.count).sum(),
+            causes: state.troubles.len(),
+        }
     }
 
     /// Everything that went wrong, with how often it did.

@@ -63,6 +63,8 @@ impl<L: LogFiles> Recorder<L> {
             _ => self.state = State::Moved,
         }
         let samples = std::mem::take(&mut self.file_samples);
+        // A file without a sample of this recording is not counted at all.
+        self.summary.deleted_files += u64::from(place == FilePlace::Deleted && samples > 0);
         let moved = MovedLog { path: self.path.clone(), samples, is_deleted: place == FilePlace::Deleted };
         if let Some(notify) = &mut self.notify_moved {
             notify(&moved);
@@ -81,8 +83,7 @@ impl<L: LogFiles> Recorder<L> {
         // Programs that rotate logs may make the new file themselves, empty. Another log in its place stays.
         let opened = self.files.open(&self.path, Existing::Append).map_err(LogError::io).map_err(at_path)?;
         if opened.has_content && self.options.existing != Existing::Append {
-            let why =
-                "it was renamed or deleted, and another file has its name now, which is not overwritten";
+            let why = "it was renamed or deleted, and another file now has its name; it was not overwritten";
             let error = LogError::io(io::Error::new(io::ErrorKind::AlreadyExists, why));
             return Err(at_path(error).into());
         }

@@ -190,7 +190,7 @@ fn another_log_in_its_place_stays() {
             }
         })
         .expect_err("no room for it");
-        assert!(error.to_string().contains("another file has its name now"), "{error}");
+        assert!(error.to_string().contains("another file now has its name"), "{error}");
         assert_eq!(fs::read_to_string(&log).expect("a file"), "another's");
         assert_eq!(read(&fs::read(&other).expect("the log")).1, 0);
         assert_eq!(read(&fs::read(&other).expect("the log")).0.len(), 4);

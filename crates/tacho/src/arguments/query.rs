@@ -26,7 +26,8 @@ averages every 2 s, and some counters of memory and paging once a second.")]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
-    /// Format. Default: by the extension of the output's name, else csv; on standard output table (for `-o -`, csv).
+    /// Format. Default: by the extension of the output's name, csv for a name without one; on standard output table (for
+    /// `-o -`, csv).
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<QueryFormat>,
     /// Where to write; every sample is in the file as soon as it was taken. `-` is standard output.

@@ -9,9 +9,10 @@ use crate::failure::Failure;
 /// How text logs are read.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ReadingArguments {
-    /// How the characters of text logs are encoded: utf-8, utf-16le, utf-16be, or a code page of Windows (1250 to 1258,
-    /// 932, 936, 949, 950). Default: found out; a mark at the start of the file holds before this.
-    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    /// Encoding of the text logs that are read: utf-8, utf-16le, utf-16be, or a code page of Windows (1250 to 1258, 932,
+    /// 936, 949, 950). Default: guessed. A byte order mark takes precedence; a log that is not valid in the encoding is
+    /// refused. What is written has an encoding of its own: `relog --output-encoding`.
+    #[arg(long, value_name = "NAME", value_parser = parse_input_encoding)]
     encoding: Option<TextEncoding>,
     /// Memory for text logs, in MB of 1,048,576 bytes; what needs more is refused. Default: 512.
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
@@ -60,6 +61,18 @@ impl DigitsArguments {
 
 pub(crate) fn parse_encoding(name: &str) -> Result<TextEncoding, String> {
     name.parse().map_err(|error: tachograph_logs::text::UnknownEncoding| error.to_string())
+}
+
+/// As [`parse_encoding`], of what is read, where a mark is always recognised.
+fn parse_input_encoding(name: &str) -> Result<TextEncoding, String> {
+    match parse_encoding(name)? {
+        TextEncoding::Utf8WithMark => {
+            Err("this is the encoding of the input, where a mark is always recognised; \
+             'tacho relog --output-encoding utf-8-bom' writes one"
+                .to_owned())
+        }
+        encoding => Ok(encoding),
+    }
 }
 
 fn parse_digits(text: &str) -> Result<Digits, String> {

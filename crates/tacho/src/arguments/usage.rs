@@ -105,11 +105,18 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
             if let Some((tool, command)) =
                 WINDOWS_TOOLS.iter().find(|(tool, _)| word.eq_ignore_ascii_case(tool))
             {
-                return format!("'{word}' is no command: 'tacho {command}' does what Windows' {tool} does");
+                return format!(
+                    "there is no command '{word}': 'tacho {command}' does what Windows' {tool} does"
+                );
             }
-            match text(ContextKind::SuggestedSubcommand) {
-                Some(near) => format!("'{word}' is no command: did you mean '{near}'?"),
-                None => format!("'{word}' is no command"),
+            // clap sorts them by likeness, the nearest one last.
+            let nearest = match error.get(ContextKind::SuggestedSubcommand) {
+                Some(ContextValue::Strings(names)) => names.last().map(String::as_str),
+                _ => text(ContextKind::SuggestedSubcommand),
+            };
+            match nearest {
+                Some(near) => format!("there is no command '{word}': did you mean '{near}'?"),
+                None => format!("there is no command '{word}'"),
             }
         }
         ErrorKind::MissingRequiredArgument => match of_trace(argument, form) {

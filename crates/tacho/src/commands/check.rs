@@ -8,7 +8,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::TextForm;
 use tachograph_logs::ReadOptions;
 
-use super::list::{duration, machines, scan, values};
+use super::list::{UNKNOWN_ZONE, duration, local, machines, scan, values};
 use super::relog::{Target, write_table};
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, say};
@@ -47,12 +47,12 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let samples = counted(scan.samples(), "sample", "samples");
     let range = match scan.time_range() {
         Some((first, last)) => {
-            format!(
-                "from {} to {} ({})",
-                first.rfc3339(),
-                last.rfc3339(),
-                duration(last.utc.since(first.utc))
-            )
+            let length = duration(last.utc.since(first.utc));
+            if report.facts().is_zone_known() {
+                format!("from {} to {} ({length})", first.rfc3339(), last.rfc3339())
+            } else {
+                format!("from {} to {} ({length}; {UNKNOWN_ZONE})", local(first), local(last))
+            }
         }
         None => "none to be read".to_owned(),
     };

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::live;
 use crate::output::OutputFile;
 use crate::progress::Progress;
-use crate::table::{grouped, line, push_padded, terminal_width, visible};
+use crate::table::{counted, grouped, line, push_padded, terminal_width, visible};
 
 /// What is asked for.
 struct Request<'a> {
@@ -243,15 +243,15 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
         text += &line("  samples   none");
         return text;
     };
-    let zone = facts.zone.name_at(&first);
-    text += &line(format_args!(
-        "  time      {} to {} {zone} (UTC{}), {}",
-        local(first),
-        local(last),
-        offset(first),
-        duration(last.utc.since(first.utc))
-    ));
-    text += &line(format_args!("  UTC       {} to {}", utc(first), utc(last)));
+    let length = duration(last.utc.since(first.utc));
+    if facts.is_zone_known() {
+        let zone = format!("{} (UTC{})", facts.zone.name_at(&first), offset(first));
+        text += &line(format_args!("  time      {} to {} {zone}, {length}", local(first), local(last)));
+        text += &line(format_args!("  UTC       {} to {}", utc(first), utc(last)));
+    } else {
+        text += &line(format_args!("  time      {} to {}, {length}", local(first), local(last)));
+        text += &line(format_args!("            {UNKNOWN_ZONE}"));
+    }
     let interval = match scan.typical_interval() {
         Some(interval) => format!(", typically {} apart", duration(interval)),
         None => String::new(),
@@ -260,9 +260,9 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let columns: usize =
         scan.groups().iter().map(|group| group.instances.len() * group.set.counters.len()).sum();
     text += &line(format_args!(
-        "  counters  {} in {} sets, {}",
+        "  counters  {} in {}, {}",
         grouped(&columns.to_string()),
-        sets(scan).len(),
+        counted(sets(scan).len() as u64, "set", "sets"),
         values(report, scan)
     ));
     text
@@ -278,7 +278,7 @@ pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
         (false, _) if report.facts().format.is_formatted() => "formatted",
         (false, _) => "raw",
     };
-    format!("{} {kind} values", grouped(&scan.values().to_string()))
+    counted(scan.values(), &format!("{kind} value"), &format!("{kind} values"))
 }
 
 /// The path of every counter of every instance.
@@ -318,8 +318,11 @@ fn describe(listed: &ListedSet<'_>) -> String {
     text
 }
 
+/// What is said of a log that does not name its time zone.
+pub(crate) const UNKNOWN_ZONE: &str = "unknown time zone: times are as written in the log";
+
 /// `2013-02-19 18:50:17.844`.
-fn local(moment: Moment) -> String {
+pub(crate) fn local(moment: Moment) -> String {
     let text = moment.rfc3339();
     text.get(..23).map_or(text.clone(), |text| text.replace('T', " "))
 }

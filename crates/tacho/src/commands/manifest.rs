@@ -15,7 +15,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use super::relog::at_output;
 use super::row_output::is_same_file;
 use crate::arguments::{CodeOutput, ManifestAction, ManifestArguments};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, cannot, say};
 use crate::output::OutputFile;
 use crate::table::{counted, grouped, line, visible};
 
@@ -76,7 +76,7 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
 }
 
 fn at(file: &Path) -> impl Fn(io::Error) -> Failure + '_ {
-    move |error| Failure::work(format!("{}: {error}", file.display()))
+    move |error| cannot("read", file, &error)
 }
 
 /// Violations as compilers print theirs, so that editors find the places.

@@ -39,21 +39,21 @@ enum Shown {
 }
 
 impl Shown {
-    fn of_arguments(arguments: &QueryArguments) -> Self {
-        match (arguments.format, arguments.output.as_deref()) {
+    fn of_arguments(arguments: &QueryArguments) -> Result<Self, Failure> {
+        Ok(match (arguments.format, arguments.output.as_deref()) {
             (Some(QueryFormat::Table), _) => Self::Table,
             (Some(QueryFormat::Csv), _) => Self::Text(Format::Csv),
             (Some(QueryFormat::Tsv), _) => Self::Text(Format::Tsv),
             (Some(QueryFormat::Json), _) => Self::Json,
             (Some(QueryFormat::Bin), _) => Self::Blg,
             (None, None) => Self::Table,
-            (None, Some(output)) => match Target::of_path(output) {
-                Some(Target::Blg) => Self::Blg,
-                Some(Target::Text(format)) => Self::Text(format),
-                Some(Target::Json) => Self::Json,
-                None => Self::Text(Format::Csv),
+            // A name without an extension is a CSV, as typeperf writes it.
+            (None, Some(output)) => match Target::of_output(output, Target::Text(Format::Csv))? {
+                Target::Blg => Self::Blg,
+                Target::Text(format) => Self::Text(format),
+                Target::Json => Self::Json,
             },
-        }
+        })
     }
 
     /// Whether counters may come later; else the first sample says which there are.
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         return list::paths_of_this_machine(&registry, arguments);
     }
     let paths = paths(&registry, arguments)?;
-    let shown = Shown::of_arguments(arguments);
+    let shown = Shown::of_arguments(arguments)?;
     let output = arguments.output.as_deref().filter(|output| output.as_os_str() != STANDARD_OUTPUT);
     if shown == Shown::Blg && output.is_none() {
         return Err(Failure::usage(
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     say_late(&late);
     match outcome {
         // A recorder names its file itself.
-        Err(error) if shown == Shown::Blg => Err(error.into()),
+        Err(error) if shown == Shown::Blg => Err(Failure::writing(error)),
         Err(error) => Err(at_output(error, output.unwrap_or(Path::new("standard output")))),
         Ok(()) => Ok(ExitCode::SUCCESS),
     }
@@ -131,7 +131,7 @@ fn sink(
         options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
         options.zone = live.zone.clone();
         options.performance_frequency = FREQUENCY;
-        let mut recorder = Recorder::create(options, first.at)?;
+        let mut recorder = Recorder::create(options, first.at).map_err(Failure::writing)?;
         recorder.on_moved(|moved| say(moved));
         return Ok((Box::new(recorder), LateInstances::default()));
     }

@@ -5,7 +5,6 @@ mod plan;
 mod summary;
 
 use std::io::ErrorKind;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -13,7 +12,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::live::{LiveOptions, Schedule, Stop};
+use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
 use tachograph_logs::Format;
@@ -62,10 +61,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let mut recorder = Recorder::create(log, now).map_err(refused)?;
     recorder.on_moved(|moved| say(moved));
     shared.lock().recorder = Some(recorder);
-    let outcome = record(&mut live, &shared);
+    let mut counts = LiveCounts::default();
+    let outcome = record(&mut live, &shared, &mut counts);
     live::say_news(&live.report);
     let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
-        return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::from);
+        return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::writing);
     };
     let is_begun = recorder.summary().samples > 0;
     if is_begun || outcome.is_ok() {
@@ -74,24 +74,25 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
             Some(bytes) => End::Full(bytes),
             None => End::Asked,
         };
-        say(summary::line(recorder.summary(), &live.report, end));
+        say(summary::line(recorder.summary(), counts, end));
     }
     match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
         // Nothing was written: the log cannot take these counters, or not now.
         Err(error) if !is_begun => Err(refused(error)),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(Failure::writing(error)),
     }
 }
 
-/// From the first sample to the last.
-fn record(live: &mut Live, shared: &SharedRecorder) -> Result<(), FlowError> {
+/// From the first sample to the last. `counts` is what went wrong up to the last one that was written.
+fn record(live: &mut Live, shared: &SharedRecorder, counts: &mut LiveCounts) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     let mut is_late_said = false;
     while live.source.next(&mut sample)? {
         // With an error, the handler of SIGHUP ended the recording: it is returned below.
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
         recorder.take(&sample)?;
+        *counts = live.report.counts();
         live::say_news(&live.report);
         if recorder.summary().samples == 1 {
             say_cut(recorder);
@@ -147,10 +148,8 @@ fn refused(error: FlowError) -> Failure {
     if log.is_unsupported() {
         return Failure::usage(error);
     }
-    let Some(io) = log.io_error() else { return error.into() };
-    let text = log.to_string();
-    let file = text.strip_suffix(&format!(": {io}")).unwrap_or(&text);
-    let named = |what: &str| format!("{file}{what}");
+    let (Some(io), Some(file)) = (log.io_error(), log.path()) else { return error.into() };
+    let named = |what: &str| format!("{}{what}", file.display());
     match io.kind() {
         ErrorKind::AlreadyExists => {
             Failure::usage(named(" exists: give -y to overwrite it, -a to append to it, or another name"))
@@ -159,7 +158,7 @@ fn refused(error: FlowError) -> Failure {
             Failure::usage(named(": another recorder is writing it; give another name, or end that one"))
         }
         ErrorKind::IsADirectory => Failure::usage(named(": this is a folder")),
-        ErrorKind::NotFound => no_place(Path::new(file)),
-        _ => error.into(),
+        ErrorKind::NotFound => no_place(file),
+        _ => Failure::writing(error),
     }
 }

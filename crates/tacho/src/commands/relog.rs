@@ -47,27 +47,33 @@ impl Target {
         }
     }
 
+    /// The format of an output for which none was given: by the extension of its name, `plain` for a name without one, CSV
+    /// on standard output. Another extension is refused.
+    pub(crate) fn of_output(output: &Path, plain: Self) -> Result<Self, Failure> {
+        match Self::of_path(output) {
+            Some(by_name) => Ok(by_name),
+            None if is_standard_output(output) => Ok(Self::Text(Format::Csv)),
+            None if output.extension().is_none() => Ok(plain),
+            None => Err(Failure::usage(format!(
+                "{}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json",
+                output.display()
+            ))),
+        }
+    }
+
     fn of_arguments(arguments: &RelogArguments, output: &Path) -> Result<Self, Failure> {
-        Ok(match (arguments.format, Self::of_path(output)) {
-            (Some(RelogFormat::Bin), _) => Self::Blg,
-            (Some(RelogFormat::Csv), _) => Self::Text(Format::Csv),
-            (Some(RelogFormat::Tsv), _) => Self::Text(Format::Tsv),
-            (Some(RelogFormat::Json), _) => Self::Json,
-            (None, Some(by_name)) => by_name,
-            (None, None) if is_standard_output(output) => Self::Text(Format::Csv),
+        match arguments.format {
+            Some(RelogFormat::Bin) => Ok(Self::Blg),
+            Some(RelogFormat::Csv) => Ok(Self::Text(Format::Csv)),
+            Some(RelogFormat::Tsv) => Ok(Self::Text(Format::Tsv)),
+            Some(RelogFormat::Json) => Ok(Self::Json),
             // The log itself says its format.
-            (None, None) if arguments.append && output.is_file() => {
-                Self::of_log(tachograph_logs::open(output)?.facts().format)
+            None if arguments.append && Self::of_path(output).is_none() && output.is_file() => {
+                Ok(Self::of_log(tachograph_logs::open(output)?.facts().format))
             }
             // A name without an extension is a BLG, as on Windows.
-            (None, None) if output.extension().is_none() => Self::Blg,
-            (None, None) => {
-                return Err(Failure::usage(format!(
-                    "{}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json",
-                    output.display()
-                )));
-            }
-        })
+            None => Self::of_output(output, Self::Blg),
+        }
     }
 }
 
@@ -174,7 +180,7 @@ fn write_all(
 fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Option<u64>, Failure> {
     let pipeline = query.copy()?;
     let options = blg_options(&pipeline.reports, output);
-    let writer = BlgWriter::new(&mut *file, options).map_err(|error| error.at_path(output))?;
+    let writer = BlgWriter::new(&mut *file, options).map_err(|error| at_output(error.into(), output))?;
     let reports = pipeline.reports.clone();
     let samples = match pump(pipeline, &mut LogSink::new(writer)) {
         Ok(samples) => samples,
@@ -222,7 +228,7 @@ pub(crate) fn write_table<W: Write + Seek>(
         return write_text(file, target, form, scan, pipeline).map_err(|error| at_output(error, output));
     }
     let options = blg_options(&pipeline.reports, output);
-    let writer = BlgWriter::new(file, options).map_err(|error| error.at_path(output))?;
+    let writer = BlgWriter::new(file, options).map_err(|error| at_output(error.into(), output))?;
     pump(pipeline, &mut LogSink::new(writer)).map_err(|error| at_output(error, output))
 }
 
@@ -262,8 +268,12 @@ pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<u64, F
 /// Names the output file in errors of writing it; errors of reading name their own file.
 pub(crate) fn at_output(error: FlowError, output: &Path) -> Failure {
     match error {
-        FlowError::Log(error) => FlowError::Log(error.at_path(output)).into(),
-        FlowError::Output(error) => LogError::io(error).at_path(output).into(),
+        FlowError::Log(error) => {
+            let is_of_output = error.path().is_none_or(|path| path == output);
+            let error = FlowError::Log(error.at_path(output));
+            if is_of_output { Failure::writing(error) } else { error.into() }
+        }
+        FlowError::Output(error) => Failure::writing(LogError::io(error).at_path(output).into()),
         error => error.into(),
     }
 }

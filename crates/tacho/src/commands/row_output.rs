@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, no_place};
+use crate::failure::{Failure, cannot, no_place};
 use crate::output::exists;
 
 /// Takes rows, and hands each on as a whole when it is flushed: whatever ends the command, a file has whole rows.
@@ -72,7 +72,7 @@ fn open_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
     options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(path),
         io::ErrorKind::NotFound => no_place(path),
-        _ => Failure::work(format!("{}: {error}", path.display())),
+        _ => cannot("write", path, &error),
     })
 }
 

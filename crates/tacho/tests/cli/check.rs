@@ -132,3 +132,19 @@ fn nothing_to_save() {
     assert!(!folder.path("saved.blg").exists());
     assert!(ran.stderr.is_empty() || ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }
+
+#[test]
+fn only_the_first_buffer_of_a_log() {
+    let (folder, length) = in_small_buffers();
+    folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
+    for command in ["check", "list", "stats"] {
+        folder.run([command, "head.blg"]).refused(
+            1,
+            &format!(
+                "head.blg: damaged at offset 0x400: the file is cut short: its header counts more buffers (found 1024 bytes, \
+                 expected {length} bytes: {} buffers)",
+                length / 1024
+            ),
+        );
+    }
+}

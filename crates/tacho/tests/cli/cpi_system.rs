@@ -150,7 +150,7 @@ fn files_that_exist_are_kept() {
     assert!(folder.text("out.csv").starts_with("time,"));
     let ran = folder.run([&measure[..], &["-o", "/dev/full"]].concat());
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
-    assert_eq!(ran.stderr.lines().last(), Some("tacho: /dev/full: No space left on device (os error 28)"));
+    assert_eq!(ran.stderr.lines().last(), Some("tacho: /dev/full: cannot write: No space left on device"));
 }
 
 /// Ends a child that a failed test would leave.

@@ -153,7 +153,7 @@ fn damaged_traces() {
         }
     }
     let read = ["cpi", "--read"];
-    folder.run([&read[..], &["none"]].concat()).refused(1, "none: No such file or directory (os error 2)");
+    folder.run([&read[..], &["none"]].concat()).refused(1, "none: cannot read: No such file or directory");
     folder.run([&read[..], &["."]].concat()).refused(1, ".: this is a folder, not a trace");
     folder.write("out.txt", "mine");
     folder
@@ -161,7 +161,7 @@ fn damaged_traces() {
         .refused(2, "out.txt exists: give -y to overwrite it, or another name");
     folder
         .run(["cpi", "--read", "made.nrm2", "-o", "/dev/full"])
-        .refused(1, "/dev/full: No space left on device (os error 28)");
+        .refused(1, "/dev/full: cannot write: No space left on device");
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn for_programs() {
             "bytes": folder.bytes("in.blg").len(),
             "machines": ["HALLE"],
             "time_zone": "W. Europe Standard Time",
+            "is_time_zone_known": true,
             "first_time": "2024-03-05T10:00:00.000+01:00",
             "last_time": "2024-03-05T10:02:00.000+01:00",
             "first_time_utc": "2024-03-05T09:00:00.000Z",

@@ -75,7 +75,7 @@ fn the_names_of_windows_tools_lead_to_the_commands() {
     let folder = Folder::new();
     for (tool, command) in [("typeperf", "query"), ("LogMan", "record"), ("perfmon", "monitor")] {
         let line = format!(
-            "'{tool}' is no command: 'tacho {command}' does what Windows' {} does; 'tacho --help' shows the commands",
+            "there is no command '{tool}': 'tacho {command}' does what Windows' {} does; 'tacho --help' shows the commands",
             tool.to_lowercase()
         );
         folder.run([tool, "-sc", "1"]).refused(2, &line);
@@ -155,7 +155,9 @@ fn usage_errors_are_one_line() {
         ),
         (&["query", "-f"], format!("-f needs a value: table, csv, tsv, json or bin; {options}")),
         (&["query", "-y=1"], format!("-y takes no value, and '1' is given; {options}")),
-        (&["chart"], "'chart' is no command; 'tacho --help' shows the commands".to_owned()),
+        (&["recrod"], "there is no command 'recrod': did you mean 'record'?".to_owned()),
+        (&["recor"], "there is no command 'recor': did you mean 'record'?".to_owned()),
+        (&["chart"], "there is no command 'chart'; 'tacho --help' shows the commands".to_owned()),
     ] {
         folder.run(arguments).refused(2, &line);
     }

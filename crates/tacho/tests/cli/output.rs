@@ -59,7 +59,7 @@ fn folders_are_no_outputs() {
         .run(["relog", "in.blg", "-o", "none/out.csv"])
         .refused(1, "none/out.csv: its folder does not exist; make it first");
     // A folder in which no file can be made.
-    let why = "/proc/out.csv: no file can be made in this folder; give another one";
+    let why = "/proc/out.csv: files cannot be created in this folder; choose another";
     folder.run(["relog", "in.blg", "-o", "/proc/out.csv"]).refused(1, why);
     folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
     folder.run(["record", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
@@ -90,7 +90,7 @@ fn a_folder_that_cannot_be_written() {
     }
     folder
         .run(["relog", "in.blg", "-o", "locked/out.csv"])
-        .refused(1, "locked/out.csv: Permission denied (os error 13)");
+        .refused(1, "locked/out.csv: cannot write: Permission denied");
 }
 
 #[cfg(target_os = "linux")]
@@ -100,7 +100,7 @@ fn a_full_device_is_an_error_that_names_it() {
     for format in ["csv", "tsv", "json", "bin"] {
         folder
             .run(["relog", "in.blg", "-f", format, "-o", "/dev/full"])
-            .refused(1, "/dev/full: No space left on device (os error 28)");
+            .refused(1, "/dev/full: cannot write: No space left on device");
     }
     for arguments in [
         &["list", "in.blg"][..],
@@ -112,9 +112,12 @@ fn a_full_device_is_an_error_that_names_it() {
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let output = folder.command(arguments).stdout(full).output().expect("the command starts");
-        let what =
-            if arguments.ends_with(&["-"]) { "standard output" } else { "the output could not be written" };
-        Ran::from(output).refused(1, &format!("{what}: No space left on device (os error 28)"));
+        let what = if arguments.ends_with(&["-"]) {
+            "standard output: cannot write"
+        } else {
+            "cannot write the output"
+        };
+        Ran::from(output).refused(1, &format!("{what}: No space left on device"));
     }
 }
 

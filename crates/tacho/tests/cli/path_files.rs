@@ -64,7 +64,7 @@ fn files_that_are_none() {
     folder.write("broken.txt", utf16("\\Memory\\Größe"));
     folder
         .run(["stats", "in.blg", "-cf", "none.txt"])
-        .refused(2, "none.txt: No such file or directory (os error 2)");
+        .refused(2, "none.txt: cannot read: No such file or directory");
     folder.run(["stats", "in.blg", "-cf", "blank.txt"]).refused(2, "blank.txt: no counter path in it");
     folder
         .run(["stats", "in.blg", "-cf", "broken.txt"])
@@ -137,7 +137,7 @@ fn inputs_with_wildcards_in_a_settings_file() {
     folder.write("settings.txt", "[-i]\nlogs/*.csv\n");
     folder
         .run(["stats", "-config", "settings.txt"])
-        .refused(1, "logs/*.csv: No such file or directory (os error 2)");
+        .refused(1, "logs/*.csv: cannot read: No such file or directory");
 }
 
 #[test]
@@ -158,5 +158,5 @@ fn settings_that_are_none() {
     folder.run(["relog", "in.blg", "-config"]).refused(2, "-config needs the name of a file");
     folder
         .run(["relog", "in.blg", "-config", "none.txt"])
-        .refused(2, "none.txt: No such file or directory (os error 2)");
+        .refused(2, "none.txt: cannot read: No such file or directory");
 }

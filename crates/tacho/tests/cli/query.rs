@@ -216,7 +216,7 @@ fn wrong_arguments() {
         2,
         "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
     );
-    query(&folder, &["-cf", "none.txt"]).refused(2, "none.txt: No such file or directory (os error 2)");
+    query(&folder, &["-cf", "none.txt"]).refused(2, "none.txt: cannot read: No such file or directory");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_full_device_is_an_error_that_names_it() {
         let ran = query(&folder, &["-sc", "2", AVAILABLE, "-f", format, "-o", "/dev/full"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
         assert!(
-            ran.stderr.contains("tacho: /dev/full: No space left on device (os error 28)\n"),
+            ran.stderr.contains("tacho: /dev/full: cannot write: No space left on device\n"),
             "{}",
             ran.stderr
         );
@@ -129,7 +129,11 @@ fn a_full_device_is_an_error_that_names_it() {
         let output = folder.command(arguments).stdout(full).output().expect("the command starts");
         let ran = Ran::from(output);
         assert_eq!(ran.status, 1);
-        assert!(ran.stderr.contains("standard output: No space left on device"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("standard output: cannot write: No space left on device"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -156,4 +160,18 @@ fn an_instance_that_comes_later_has_no_column_and_is_told_once() {
     let widths: std::collections::BTreeSet<_> =
         text.lines().map(|line| line.matches("\",\"").count()).collect();
     assert_eq!(widths.len(), 1, "{widths:?}");
+}
+
+#[test]
+fn an_unknown_extension_needs_a_format() {
+    let folder = Folder::new();
+    let why = "z.txt: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json";
+    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "z.txt"]).refused(2, why);
+    folder.run(["relog", "in.blg", "-o", "z.txt"]).refused(2, why);
+    assert_eq!(folder.names(), [""; 0]);
+    for arguments in [&["-f", "csv", "-o", "z.txt"][..], &["-o", "z"]] {
+        folder
+            .prints([&["query", r"\Memory\Available Bytes", "-si", "0.02", "-sc", "1"], arguments].concat());
+        assert!(folder.text(arguments[arguments.len() - 1]).starts_with("\"(PDH-CSV 4.0)"));
+    }
 }

@@ -12,7 +12,7 @@ fn what_is_no_log() {
     folder.write("notes.txt", "Remember the milk.");
     std::fs::create_dir(folder.path("folder")).expect("a folder");
     for command in COMMANDS {
-        folder.run([command, "none.blg"]).refused(1, "none.blg: No such file or directory (os error 2)");
+        folder.run([command, "none.blg"]).refused(1, "none.blg: cannot read: No such file or directory");
         folder.run([command, "empty.blg"]).refused(1, "empty.blg: the file is empty");
         folder.run([command, "folder"]).refused(1, "folder: this is a folder, not a log");
         folder.run([command, "notes.txt"]).refused(
@@ -23,7 +23,7 @@ fn what_is_no_log() {
     }
     folder
         .run(["stats", "none.blg", "notes.txt"])
-        .refused(1, "none.blg: No such file or directory (os error 2)");
+        .refused(1, "none.blg: cannot read: No such file or directory");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_log_without_permission() {
         return;
     }
     for command in COMMANDS {
-        folder.run([command, "in.blg"]).refused(1, "in.blg: Permission denied (os error 13)");
+        folder.run([command, "in.blg"]).refused(1, "in.blg: cannot read: Permission denied");
     }
 }
 

@@ -107,7 +107,7 @@ fn several_paths_in_every_form() {
         .refused(2, "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'");
     folder
         .run(["stats", "-c", memory, "none.blg"])
-        .refused(1, "none.blg: No such file or directory (os error 2)");
+        .refused(1, "none.blg: cannot read: No such file or directory");
 }
 
 #[test]

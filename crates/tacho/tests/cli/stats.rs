@@ -117,7 +117,7 @@ fn samples_without_an_instance_are_not_taken_for_no_sample() {
     log.write(&folder.path("in.blg"));
     folder.run(["stats", "in.blg"]).refused(
         1,
-        "in.blg: no value in its samples: no instance of its counter sets was there; 'tacho list FILE' shows its counters",
+        "in.blg: no value in its samples: none of its counter sets had an instance; 'tacho list FILE' shows its counters",
     );
     folder
         .run(["stats", "in.blg", "-b", "2025-01-01"])

@@ -61,7 +61,7 @@ fn names_in_messages_of_one_line() {
     let folder = hostile();
     for (arguments, status, shown) in [
         (&["list", "cut\u{7}.blg"][..], 0, r"tacho: cut\u{7}.blg: "),
-        (&["list", "no\nlog\u{1b}.blg"], 1, r"tacho: no\u{a}log\u{1b}.blg: No such file"),
+        (&["list", "no\nlog\u{1b}.blg"], 1, r"tacho: no\u{a}log\u{1b}.blg: cannot read: No such file"),
         (
             &["stats", "in.blg", "-c", "\\Memory\\a\u{1b}\nb"],
             2,

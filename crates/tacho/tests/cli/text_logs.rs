@@ -59,9 +59,19 @@ fn what_typeperf_leaves_in_a_file_opens() {
     folder.write("out.csv", text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
     assert_eq!(
         folder.prints(["check", "out.csv"]),
-        "out.csv: whole: CSV, 2 samples from 2024-03-05T10:00:01.000+00:00 to 2024-03-05T10:00:02.000+00:00 (1.000 s), \
-         2 formatted values, machine WEB1\n"
+        "out.csv: whole: CSV, 2 samples from 2024-03-05 10:00:01.000 to 2024-03-05 10:00:02.000 (1.000 s; unknown time \
+         zone: times are as written in the log), 2 formatted values, machine WEB1\n"
     );
+    let listed = folder.prints(["list", "out.csv"]);
+    let times = "  time      2024-03-05 10:00:01.000 to 2024-03-05 10:00:02.000, 1.000 s\n            unknown time zone: times are \
+                 as written in the log\n  samples   2, typically 1.000 s apart\n  counters  1 in 1 set, 2 formatted values\n";
+    assert!(listed.contains(times), "{listed}");
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.prints(["list", "-f", "json", "out.csv"])).expect("JSON");
+    assert_eq!(json[0]["is_time_zone_known"], false);
+    // A BLG made from it has no zone either.
+    folder.relog(["out.csv", "-o", "out.blg"]);
+    assert!(folder.prints(["check", "out.blg"]).contains("; unknown time zone: "));
     assert_eq!(row(&folder.stats(&["out.csv"]), "Pages/sec")["average"], 2);
     let again = folder.prints(["relog", "out.csv", "-o", "-"]);
     assert!(again.starts_with("\"(PDH-CSV 4.0)\",\"\\\\WEB1"), "nothing is made up: {again}");
@@ -72,7 +82,7 @@ fn a_code_page_is_guessed_and_said() {
     let folder = Folder::new();
     folder.write("in.csv", in_1251(RUSSIAN));
     let guess =
-        "tacho: in.csv: read as windows code page 1251, which is a guess; --encoding says what it is\n";
+        "tacho: in.csv: read as windows code page 1251, guessed from its bytes; give --encoding to choose\n";
     let ran = folder.run(["relog", "in.csv", "-o", "-"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, guess));
     let expected = RUSSIAN.replace(" (RTZ 2 (", "").replace(",\"Диски\"", "").replace(",\" \"\r", "\r");
@@ -213,10 +223,59 @@ fn too_many_columns_for_the_memory_are_refused() {
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{command}");
         assert!(
             ran.stderr.starts_with("tacho: wide.csv: the log has too many columns for the memory: ")
-                && ran.stderr.ends_with(" of 4 MiB for logs are in use; --max-memory MB allows more\n"),
+                && ran.stderr.ends_with(", and 4 MiB are allowed; --max-memory MB allows more\n"),
             "{}",
             ran.stderr
         );
         assert_eq!(folder.run([command, "wide.csv"]).status, 0);
+    }
+}
+
+#[test]
+fn text_in_another_encoding_than_the_given_one_is_refused() {
+    let folder = Folder::new();
+    folder.write("in.csv", in_1251(RUSSIAN));
+    let refused = "in.csv: offset 0x1f: not valid UTF-8, the encoding that was chosen for it; choose another one, or none to \
+                   have it guessed";
+    for output in ["out.csv", "out.blg"] {
+        folder.run(["relog", "in.csv", "--encoding", "utf-8", "-o", output]).refused(1, refused);
+        assert!(!folder.path(output).exists());
+    }
+    folder.run(["check", "in.csv", "--encoding", "utf-8"]).refused(1, refused);
+    let line = "{\"time\":\"2024-03-05T10:00:00Z\",\"values\":{\"\\\\\\\\A\\\\B\\\\C\u{e9}\":1}}\n";
+    folder.write("in.json", encoding_rs::WINDOWS_1252.encode(line).0);
+    let ran = folder.run(["relog", "in.json", "--encoding", "utf-8", "-o", "-"]);
+    assert!(ran.status == 1 && ran.stderr.contains("not valid UTF-8"), "{ran:?}");
+}
+
+#[test]
+fn a_mark_is_written_with_another_option() {
+    let folder = Folder::new();
+    let ran = folder.run(["relog", "in.csv", "--encoding", "utf-8-bom", "-o", "out.csv"]);
+    assert!(ran.status == 2 && ran.stderr.contains("--output-encoding utf-8-bom"), "{ran:?}");
+    let help = folder.prints(["relog", "--help"]);
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("What is written has an encoding of its own: `relog --output-encoding`"), "{help}");
+}
+
+#[test]
+fn the_memory_that_is_named_is_enough() {
+    let folder = Folder::new();
+    let mut text = "\"(PDH-CSV 4.0) (X)(0)\"".to_owned();
+    (0..12_000).for_each(|number| write!(text, ",\"\\\\WEB1\\Set {number}\\Count\"").expect("room"));
+    text += "\n\"03/05/2024 10:00:00.000\"";
+    (0..12_000).for_each(|number| write!(text, ",\"{number}\"").expect("room"));
+    folder.write("in.csv", text + "\n");
+    for output in ["out.blg", "out.csv"] {
+        let ran = folder.run(["relog", "in.csv", "-o", output, "--max-memory", "3"]);
+        let needed = ran
+            .stderr
+            .split("at least ")
+            .nth(1)
+            .and_then(|rest| rest.split_once(" MiB"))
+            .map(|found| found.0);
+        let needed = needed.unwrap_or_else(|| panic!("a size: {ran:?}"));
+        assert!(ran.stderr.contains(", and 3 MiB are allowed; --max-memory MB allows more"), "{ran:?}");
+        folder.relog(["in.csv", "-o", output, "--max-memory", needed]);
     }
 }

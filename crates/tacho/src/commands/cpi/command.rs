@@ -12,7 +12,7 @@ use super::measurement::{Measurement, open_system};
 use super::output::Output;
 use super::report::Report;
 use crate::arguments::CpiArguments;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, reason, say};
 use crate::file_limit;
 
 /// What shells give for a command that could not be executed, and for one that was not found.
@@ -75,7 +75,7 @@ impl MeasuredCommand {
 /// Waits for the end of the command. Until it is asked for, its number stays its own.
 fn end_of(child: &mut Child, events: &Events) -> Result<ExitStatus, Failure> {
     while events.wait(None) != Awaited::End {}
-    child.wait().map_err(|error| Failure::work(format!("the command's end cannot be told: {error}")))
+    child.wait().map_err(|error| Failure::work(format!("cannot wait for the command: {}", reason(&error))))
 }
 
 /// What shells make of the end of a command.
@@ -95,7 +95,7 @@ fn not_started(program: &OsStr, error: &io::Error) -> ExitCode {
             ExitCode::from(NOT_FOUND)
         }
         _ => {
-            say(format_args!("'{name}' cannot be executed: {error}"));
+            say(format_args!("'{name}' cannot be executed: {}", reason(error)));
             ExitCode::from(NOT_EXECUTABLE)
         }
     }

@@ -12,7 +12,7 @@ use rustix::process::{
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::signals;
 
 /// What happened.
@@ -164,5 +164,5 @@ fn pid_of(id: u32) -> Option<Pid> {
 
 fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let started = thread::Builder::new().name(name.to_owned()).spawn(work);
-    started.map(drop).map_err(|error| Failure::work(format!("no thread can be started: {error}")))
+    started.map(drop).map_err(|error| Failure::work(format!("cannot start a thread: {}", reason(&error))))
 }

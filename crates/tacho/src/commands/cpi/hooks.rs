@@ -11,7 +11,7 @@ use super::hook_rows::HookRecord;
 use super::output::{Output, file_of};
 use crate::arguments::{CpiArguments, CpiFormat};
 use crate::commands::row_output::is_same_file;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, cannot, say};
 use crate::table::grouped;
 
 /// Output is handed on when so many bytes are there: a trace may hold millions of hooks.
@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 16;
 
 /// Shows a trace. What is damaged is left out with a notice and exit status 1.
 pub(super) fn show(arguments: &CpiArguments, path: &Path) -> Result<ExitCode, Failure> {
-    let at = |error: std::io::Error| Failure::work(format!("{}: {error}", path.display()));
+    let at = |error: std::io::Error| cannot("read", path, &error);
     let file = File::open(path).map_err(at)?;
     if file.metadata().map_err(at)?.is_dir() {
         return Err(Failure::work(format!("{}: this is a folder, not a trace", path.display())));

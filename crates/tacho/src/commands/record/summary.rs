@@ -1,6 +1,6 @@
 //! What a recording says at its end.
 
-use tachograph_flow::live::LiveReport;
+use tachograph_flow::live::LiveCounts;
 use tachograph_flow::record::RecordSummary;
 
 use crate::commands::list::duration;
@@ -17,24 +17,25 @@ pub(super) enum End {
     Failed,
 }
 
-/// One line: files, samples, time, counters, values, bytes, and what was not as it should be.
-pub(super) fn line(summary: &RecordSummary, report: &LiveReport, end: End) -> String {
+/// One line: files, samples, time, counters, values, bytes, and what went wrong up to the last sample that was written.
+pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, end: End) -> String {
     if summary.samples == 0 {
         return "stopped before the first sample: nothing is recorded".to_owned();
     }
     let first = summary.first_file.display();
-    let mut line = match summary.files {
-        0 | 1 => format!("{first}: "),
-        // The others were renamed or deleted.
-        files if summary.first_file == summary.last_file => {
-            format!("{first}: {}, ", counted(files, "file", "files"))
-        }
-        files => format!(
-            "{first} to {}: {}, ",
-            summary.last_file.file_name().unwrap_or_default().display(),
-            counted(files, "file", "files")
-        ),
+    let mut line = match summary.last_file.file_name() {
+        Some(last) if summary.first_file != summary.last_file => format!("{first} to {}: ", last.display()),
+        _ => format!("{first}: "),
     };
+    if summary.files > 1 || summary.deleted_files > 0 {
+        line += &counted(summary.files, "file", "files");
+        if summary.deleted_files > 0 {
+            let kept = grouped(&summary.files.saturating_sub(summary.deleted_files).to_string());
+            let deleted = grouped(&summary.deleted_files.to_string());
+            line += &format!(" ({kept} kept, {deleted} deleted during the recording)");
+        }
+        line += ", ";
+    }
     line += &counted(summary.samples, "sample", "samples");
     if let (Some(first), Some(last)) = (summary.first, summary.last)
         && first != last
@@ -56,20 +57,18 @@ pub(super) fn line(summary: &RecordSummary, report: &LiveReport, end: End) -> St
                 &format!("; ended, since more would be over -max {}", grouped(&(bytes >> 20).to_string()));
         }
     }
-    let troubles = report.troubles();
-    let failed = troubles.iter().map(|trouble| trouble.count).sum();
     let mut note = |count: u64, one: &str, many: &str| {
         if count > 0 {
             line += "; ";
             line += &counted(count, one, many);
         }
     };
-    note(report.late(), "sample was late", "samples were late");
-    note(report.missed(), "moment was missed", "moments were missed");
-    note(report.clock_steps(), "sample while the clock was set back", "samples while the clock was set back");
-    note(failed, "value could not be read", "values could not be read");
-    if troubles.len() > 1 {
-        line += &format!(" ({} causes)", troubles.len());
+    note(counts.late, "sample was late", "samples were late");
+    note(counts.missed, "moment was missed", "moments were missed");
+    note(counts.clock_steps, "sample while the clock was set back", "samples while the clock was set back");
+    note(counts.unread, "value could not be read", "values could not be read");
+    if counts.causes > 1 {
+        line += &format!(" ({} causes)", counts.causes);
     }
     line
 }

@@ -4,11 +4,11 @@ use std::process::Command;
 
 use crate::run::{Folder, Ran};
 
-const UNSIGNED_64: u32 = 3;
+pub(super) const UNSIGNED_64: u32 = 3;
 const DOUBLE: u32 = 5;
 
 /// An MMV file (version 1; mmv(5)) of metrics without instances, all of the value 0.
-fn mmv(metrics: &[(&str, u32)]) -> Vec<u8> {
+pub(super) fn mmv(metrics: &[(&str, u32)]) -> Vec<u8> {
     const METRICS_AT: usize = 40 + 2 * 16;
     const METRIC_BYTES: usize = 104;
     let count = metrics.len() as u32;

@@ -142,7 +142,7 @@ fn a_file_that_cannot_grow_any_more() {
         let folder = Folder::new();
         let script = format!("trap {signal} XFSZ; ulimit -f {blocks}; exec {}", fast(name));
         let output = folder_shell(&folder).args(["-c", &script]).output().expect("a shell");
-        ran_out_of_room(&folder, output, name, "File too large (os error 27)");
+        ran_out_of_room(&folder, output, name, "cannot write: File too large");
     }
 }
 
@@ -166,7 +166,7 @@ fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
     }
 }
 
-const NO_SPACE: &str = "No space left on device (os error 28)";
+const NO_SPACE: &str = "cannot write: No space left on device";
 
 #[test]
 fn a_full_disk() {
@@ -220,6 +220,30 @@ fn a_full_device() {
     for format in ["bin", "csv"] {
         folder
             .run(arguments(&["-f", format, "-sc", "1", "-o", "/dev/full"]))
-            .refused(1, "/dev/full: No space left on device (os error 28)");
+            .refused(1, "/dev/full: cannot write: No space left on device");
     }
+}
+
+#[test]
+fn errors_of_a_sample_that_was_not_written_are_not_counted() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("mmv")).expect("a new folder");
+    folder.write("mmv/oven", super::doubles::mmv(&[("loaves", super::doubles::UNSIGNED_64)]));
+    let mut command = folder.signalled_command(["record", r"\mmv oven\*", "-si", "0.02", "-o", "a.csv"]);
+    command.env("TACHO_MMV_DIR", folder.path("mmv")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    let good = wait_for(&folder.path("a.csv"), 2, &mut child);
+    // From here on the set cannot be read.
+    let file = std::fs::OpenOptions::new().write(true).open(folder.path("mmv/oven")).expect("the file");
+    file.set_len(8).expect("a shorter file");
+    wait_for(&folder.path("a.csv"), good + 4, &mut child);
+    // From here on the log cannot grow.
+    let pid = child.id().to_string();
+    let limited = Command::new("prlimit").args(["--pid", &pid, "--fsize=1:1"]).status();
+    assert!(limited.expect("prlimit").success());
+    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let blank = folder.text("a.csv").lines().filter(|row| row.ends_with("\" \"")).count();
+    assert!(blank > 1, "{}", folder.text("a.csv"));
+    assert!(ran.stderr.contains(&format!("; {blank} values could not be read\n")), "{blank}: {}", ran.stderr);
 }

@@ -133,6 +133,11 @@ fn a_deleted_log_begins_again() {
     let ran = Ran::from(child.wait_with_output().expect("an end"));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stderr.starts_with("tacho: a.blg: was deleted with "), "{}", ran.stderr);
+    let summary = ran.stderr.lines().last().unwrap_or_default();
+    assert!(
+        summary.starts_with("tacho: a.blg: 2 files (1 kept, 1 deleted during the recording), "),
+        "{summary}"
+    );
     assert!(folder.prints(["check", "a.blg"]).contains(": whole: "));
 }
 
@@ -149,7 +154,7 @@ fn another_file_in_its_place_ends_the_recording() {
     let last = ran.stderr.lines().last().unwrap_or_default();
     assert_eq!(
         last,
-        "tacho: a.blg: it was renamed or deleted, and another file has its name now, which is not overwritten"
+        "tacho: a.blg: it was renamed or deleted, and another file now has its name; it was not overwritten"
     );
     assert_eq!(folder.text("a.blg"), "another's");
     assert!(folder.prints(["check", "b.blg"]).contains(": whole: "));

@@ -114,5 +114,5 @@ fn a_folder_that_cannot_be_written() {
     }
     folder
         .run(arguments(&["-o", "locked/a.blg"]))
-        .refused(1, "locked/a.blg: Permission denied (os error 13)");
+        .refused(1, "locked/a.blg: cannot write: Permission denied");
 }
