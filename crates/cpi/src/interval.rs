@@ -94,7 +94,7 @@ pub(crate) fn measure(
 enum BusyTime {
     /// A counter that halts with the processor, by the clock.
     Unhalted,
-    /// The kernel's account, where it moved by more than so many steps.
+    /// The kernel's accounting, used if it advanced by more than this number of steps.
     Accounted { more_than: u64 },
 }
 
@@ -220,8 +220,8 @@ fn share(value: u64, part: u64, whole: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The busy share of an interval, in milliseconds, in which the kernel accounted for so many steps, where there are no
-    /// counters.
+    /// The busy share of an interval of `milliseconds` without counters: the kernel accounted for `total` steps, `busy` of them
+    /// busy.
     fn busy_percent(milliseconds: u64, busy: u64, total: u64) -> Option<f64> {
         let at = |milliseconds: u64, busy: u64, total: u64| Snapshot {
             ticks: milliseconds * 1_000_000,

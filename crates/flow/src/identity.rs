@@ -137,7 +137,7 @@ pub(crate) fn identity_counter(counter: &Counter) -> Option<usize> {
 }
 
 impl IdentitySet {
-    /// A set of which nothing is known but what the log before held.
+    /// A new set. Only what the previous log held is known of it.
     fn new(key: (String, String), before: Option<Self>) -> Self {
         let mut carried = HashMap::new();
         if let Some(before) = before {

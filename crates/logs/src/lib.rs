@@ -185,7 +185,7 @@ pub trait LogWriter {
     fn finish(&mut self) -> Result<(), LogError>;
 }
 
-/// Opens a log of any format, which is told from the file's first bytes, never from its name.
+/// Opens a log of any format. The first bytes of the file determine the format, never its name.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ pub enum Grouping {
     /// Every column is a group of its own, known by its path alone. So logs with different columns fit together.
     #[default]
     Columns,
-    /// Neighbouring columns that differ in their instance alone are one group, with a row for each: for one log, of which
-    /// it takes half the memory.
+    /// Neighbouring columns that differ only in their instance form one group, with a row for each. This halves the memory
+    /// for a single log.
     Neighbours,
 }

@@ -14,7 +14,7 @@ pub struct Problem {
     pub found: Option<String>,
     /// What should have stood there.
     pub expected: Option<Cow<'static, str>>,
-    /// Whether it concerns only who checks the log: everything was read, and what is unknown shows where it is used.
+    /// Whether only a check of the log reports it: everything was read, and an unknown value shows where it is used.
     pub is_note: bool,
 }
 
@@ -24,7 +24,7 @@ impl Problem {
         Self { offset, what: what.into(), found: None, expected: None, is_note: false }
     }
 
-    /// Makes it a note for who checks the log.
+    /// Makes it a note, which only a check of the log reports.
     pub fn note(mut self) -> Self {
         self.is_note = true;
         self

@@ -31,7 +31,7 @@ use std::io::{Read, Seek};
 
 use crate::{Format, LogError, LogReader, ReadOptions};
 
-/// Opens a text log, which is told from the file's first characters.
+/// Opens a text log. The first characters of the file determine its format.
 pub(crate) fn open<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
 where
     R: Read + Seek + Send + 'static,

@@ -94,7 +94,7 @@ impl Drop for Unfinished {
 pub(crate) struct OutputFile {
     /// Where the file is to be.
     target: PathBuf,
-    /// Whether a file that is there then is replaced.
+    /// Whether an existing file is replaced.
     overwrite: bool,
     file: BufWriter<File>,
     /// Where it is being written, if not there.
@@ -128,7 +128,7 @@ impl OutputFile {
             ErrorKind::NotFound => no_place(target),
             _ => at(target, error),
         })?;
-        // Overwriting keeps who may read the file.
+        // Overwriting keeps the permissions of the file.
         if let Some(permissions) = existing.as_ref().map(Metadata::permissions) {
             file.set_permissions(permissions).map_err(|error| at(target, error))?;
         }

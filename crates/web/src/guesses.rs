@@ -10,7 +10,7 @@ use crate::admission::Client;
 use crate::answer::Refusal;
 use crate::options::LineLog;
 
-/// Wrong tokens that an address may send before it has to wait: somebody who types one errs a few times.
+/// Wrong tokens that an address may send before it has to wait: a person who types one needs a few attempts.
 const FREE: u32 = 5;
 /// Time from one token that is compared to the next, from then on.
 const STEP: Duration = Duration::from_secs(1);
@@ -109,7 +109,7 @@ impl State {
         let guesser = self.clients.entry(client).or_insert(new);
         guesser.wrong = guesser.wrong.saturating_add(1);
         guesser.last = now;
-        // Whoever has many addresses does not fill a log: the others are reported with their next wrong token.
+        // A client with many addresses cannot fill the log: its other addresses are reported with their next wrong token.
         let is_time = self.reported.is_none_or(|reported| now.saturating_duration_since(reported) >= STEP);
         let is_news = !guesser.is_reported && is_time;
         if is_news {

@@ -51,8 +51,8 @@ pub struct StatisticsSink {
     memory: Option<Reservation>,
 }
 
-/// What a series takes, with what is printed of it, in bytes, after so many samples. The values that quantiles are made of
-/// are kept up to a number; while their list grows, it leaves shorter ones behind.
+/// The memory of a series after `samples` samples, its printed row included, in bytes. It keeps a limited number of values for
+/// quantiles; each time their list grows, the shorter list is freed but stays with the allocator.
 fn series_bytes(samples: u64) -> u64 {
     let kept = samples.next_power_of_two().min(512);
     1100 + 8 * kept + 32 * kept.min(24)

@@ -152,7 +152,7 @@ fn a_process_that_replaces_another_is_blank_for_one_interval() {
     let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
     let wanted = vec![None, Some(10.0), Some(10.0), None, Some(7.0), Some(7.0)];
     assert_eq!(shown_of_replaced(options), [wanted.clone(), wanted]);
-    // In a log, which is paired by names alone, the name is nobody's for one sample.
+    // Logs are paired by name alone, so no instance has the name for one sample.
     let wanted = vec![None, Some(10.0), Some(10.0), None, None, Some(7.0)];
     assert_eq!(shown_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
 }

@@ -99,7 +99,7 @@ fn identities_come_with_what_is_selected_of_a_whole_set() {
     assert_eq!(selection.kept_identities(), [r"\Process(*)\ID Process"]);
     let (found, selection) = selected(r"\Process(a)\ID Process");
     assert_eq!((found, selection.kept_identities().len()), (vec!["a.ID Process=100".to_owned()], 0));
-    // Nothing of a set of which no counter is selected, and no match where there is none.
+    // Nothing is kept of a set without a selected counter, and a path without a match selects nothing.
     let (found, selection) = selected(r"\Process(*)\Z");
     assert!(found.is_empty() && selection.kept_identities().is_empty());
     assert_eq!(selection.unmatched().len(), 1);

@@ -152,7 +152,7 @@ pub(super) struct ColumnGrouper {
     groups: Vec<ColumnGroup>,
     /// Neighbours so far that are one group: the path of the first, and their instances.
     run: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
-    /// The rows of the last group of several: the next counter of the same set mostly has the same.
+    /// The rows of the last group with several rows; the next counter of the same set usually has the same.
     last_rows: Instances,
     memory: Reservation,
     rows: usize,

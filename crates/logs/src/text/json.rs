@@ -52,7 +52,7 @@ pub struct JsonReader<R> {
 }
 
 impl<R: Read + Seek> JsonReader<R> {
-    /// Opens a log that begins where the stream stands, and reads its first line.
+    /// Opens a log that begins at the stream's current position, and reads its first line.
     ///
     /// # Errors
     ///

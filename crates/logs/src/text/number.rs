@@ -130,7 +130,7 @@ fn write_whole(whole: u64, text: &mut NumberText, sign: usize) -> usize {
     sign + shown.len()
 }
 
-/// Puts digits, the first of which is not 0, into the form that `%g` has for their exponent.
+/// Formats digits as `%g` does for their exponent. The first digit must not be 0.
 fn lay_out<const DIGITS: usize>(
     digits: &[u8; DIGITS],
     exponent: i32,
@@ -203,7 +203,7 @@ fn write_extreme<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sig
 
 const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The digits of a number of at most that many, with leading zeros.
+/// The decimal digits of a number, with leading zeros.
 fn digit_bytes<const DIGITS: usize>(number: u128) -> [u8; DIGITS] {
     const UNIT: u64 = 10_000_000_000_000_000;
     // Dividing 128 bits takes long; 17 digits fit 64.

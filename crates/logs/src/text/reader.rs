@@ -91,7 +91,7 @@ enum Row {
 }
 
 impl<R: Read + Seek> TextReader<R> {
-    /// Opens a log that begins where the stream stands, and reads its header.
+    /// Opens a log that begins at the stream's current position, and reads its header.
     ///
     /// # Errors
     ///

@@ -286,7 +286,7 @@ fn the_names_of_a_multi_record() {
     expect(&log, item, &74u32.to_le_bytes(), &problem);
     let problem = format!("offset {:#x}: {packed} (found 72, expected 76)", item + 24);
     expect(&log, item + 24, &72u32.to_le_bytes(), &problem);
-    // A name that ends early, and one that goes on.
+    // A name that ends too early, and one that ends too late.
     let names = multi + 8 + 72;
     let problem = format!("offset {:#x}: {packed} (found 76, expected 74)", item + 24);
     expect(&log, names, &[0], &problem);

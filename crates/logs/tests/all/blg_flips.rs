@@ -18,7 +18,7 @@ use tachograph_counters::set::Counter;
 use tachograph_logs::blg::BlgWriterOptions;
 use tachograph_logs::open_stream;
 
-/// Of the flips in a log, at most so many may change a figure without a report.
+/// The maximum share of flips in a log that may change a figure without a report.
 const MAX_SILENT_PERCENT: f64 = 30.8;
 
 /// A log in the form of Windows: single and multi records of the usual types, with times as Windows gives them.
@@ -75,8 +75,8 @@ fn of_blocks() -> Vec<u8> {
     write(&samples_of(&file), BlgWriterOptions { file_name: String::new(), ..options_of(&file) })
 }
 
-/// All that the samples of a log say: times, and of each value its path, its type and the like, and its raw value. Whatever is
-/// made of a log is made of that.
+/// The complete content of a log's samples: their times, and the path, description and raw value of each value. Every result is
+/// computed from it.
 #[derive(PartialEq)]
 struct Figures {
     /// Of each sample: its time, the number of its log, and whether it only opens a window.

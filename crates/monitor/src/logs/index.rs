@@ -66,7 +66,7 @@ pub(super) struct Bucket {
 }
 
 impl Index {
-    /// An index whose statistics take at most so many bytes, and what the reservation can get.
+    /// An index whose statistics take at most `most_bytes`, and no more than the reservation can get.
     pub(super) fn new(most_bytes: usize, memory: Reservation, is_formatted: bool) -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
         Self {

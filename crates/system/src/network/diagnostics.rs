@@ -73,7 +73,7 @@ impl Diagnostics {
     /// # Errors
     ///
     /// When the kernel refuses, does not answer, or answers with anything else than a list of connections. The socket may
-    /// hold rests of the answer then and is of no more use.
+    /// still hold a part of the answer then, and cannot be used again.
     pub(super) fn count(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = request(self.sequence);

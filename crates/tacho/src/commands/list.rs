@@ -268,7 +268,8 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     text
 }
 
-/// How many values of which kind a log has: `18,164 raw values`. Those of a BLG are formatted where it was made from a text.
+/// The number of values in a log, with their kind: `18,164 raw values`. Those of a BLG are formatted if it was converted from a
+/// text log.
 pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
     let counters = || scan.groups().iter().flat_map(|group| &group.set.counters);
     let is_formatted = |counter: &Counter| counter.counter_type == CounterType::DOUBLE_RAW;

@@ -214,7 +214,7 @@ fn what_was_asked_for_or_is_not_there_is_not_kept_unasked() {
     let folder = renumbered();
     let written = "tacho: out.blg: 5 samples written\n";
     assert_eq!(selected(&folder, r"\Process(*)\*", &[]).stderr, written);
-    // No counter of processes is chosen by a name that there is not.
+    // An instance name that does not exist selects no process counter.
     let ran = folder.run(["relog", "in.blg", "-o", "none.blg", "-c", r"\Process(*)\Handle Count"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     // Texts have formatted values.

@@ -62,7 +62,7 @@ const TYPES: [CounterType; 22] = [
     CounterType::ELAPSED_TIME,
 ];
 
-/// Types of which a block keeps the second value once for all instances, or not at all.
+/// Types whose second value a block stores once for all instances, or not at all.
 const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::BULK_COUNT,
     CounterType::TIMER_100NS,

@@ -164,7 +164,7 @@ struct Values {
 }
 
 impl Reader {
-    /// Whether one more event of so many bytes may wait for it, if those that wait have as many.
+    /// Whether one more event of `bytes` may be queued, assuming that the queued events are of the same size.
     fn has_room_for(&self, bytes: usize) -> bool {
         let queued = self.sender.max_capacity() - self.sender.capacity();
         queued < MIN_QUEUE || queued.saturating_mul(bytes) < MAX_QUEUE_BYTES

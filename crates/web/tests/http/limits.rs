@@ -183,7 +183,7 @@ fn wrong_tokens_are_compared_one_a_second() {
     assert_eq!(status, 200);
 }
 
-/// A text log of two samples and so many columns.
+/// A text log with two samples and this number of columns.
 fn wide(columns: usize) -> Vec<u8> {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
     (0..columns).for_each(|number| text += &format!(r#","\\M\Process(p{number})\ID Process""#));
@@ -204,7 +204,7 @@ fn upload(served: &Served, name: &str, log: &[u8]) -> (Answer, Value) {
     (answer, source)
 }
 
-/// Waits until so many bytes are reserved: what is closed is dropped by the threads that still look at it.
+/// Waits until this number of bytes is reserved: threads that still use a closed log drop it later.
 fn wait_for(memory: &Budget, bytes: u64) {
     let end = Instant::now() + Duration::from_secs(60);
     while memory.used() != bytes {

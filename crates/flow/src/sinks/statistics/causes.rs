@@ -26,7 +26,7 @@ pub struct CounterErrors {
     pub cause: ErrorCause,
 }
 
-/// Most statuses that are told apart per counter: a log can have another one in every sample.
+/// Maximum number of statuses counted separately per counter: a log can have a different one in every sample.
 pub const MAX_CAUSES: usize = 16;
 
 /// The causes of one counter's errors, in the order of first appearance.

@@ -21,7 +21,7 @@ const MAX_RUN_SAMPLES: usize = 32;
 /// The same for the runs of all groups together: a text log can have a million groups of one value.
 const RUNS_BYTES: usize = 64 << 20;
 
-/// How many samples a run may have, of a sample with so many groups and values.
+/// Maximum number of samples in a run whose samples have this number of groups and values.
 pub(super) fn run_samples(groups: usize, values: usize) -> usize {
     let bytes = groups * size_of::<Moment>() + values * size_of::<RawValue>();
     (RUNS_BYTES / bytes.max(1)).clamp(1, MAX_RUN_SAMPLES)

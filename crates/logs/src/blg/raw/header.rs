@@ -13,10 +13,10 @@ pub const MODE_SEQUENTIAL: u32 = 1;
 /// LogFileMode: the file is circular, its buffers in order of their sequence numbers.
 pub const MODE_CIRCULAR: u32 = 2;
 
-/// Where the end time lies in a file: behind the buffer's header, the event's header and four numbers, whatever the size of
-/// pointers.
+/// Offset of the end time in the file: after the buffer header, the event header and four numbers. It does not depend on the
+/// pointer size.
 pub const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
-/// Where the number of buffers lies in a file.
+/// Offset of the number of buffers in the file.
 pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
 
 /// Header of the header event, 0x20 bytes.

@@ -252,7 +252,7 @@ impl<R: Read + Seek> Buffers<R> {
         Ok(())
     }
 
-    /// The header that the file has now for a buffer; all its numbers are the largest where less than that is there.
+    /// Re-reads the header of a buffer from the file. If the file ends before the header does, all its fields are the maximum.
     fn header_in_file(&mut self, number: u64) -> Result<BufferHeader, LogError> {
         Ok(self.read_in_file(number, 0)?.unwrap_or_else(|| header_of(&[])))
     }

@@ -119,7 +119,7 @@ impl MultiDecoder {
             problem = check_padding(record, packed);
         }
         self.instances = instances.into();
-        // Of names with a problem the next record is told it again.
+        // Names with a problem are not cached, so the next record reports the problem again.
         if problem.is_none() {
             self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
         }

@@ -52,7 +52,7 @@ pub(super) enum Stop {
 
 /// The columns and values of a line while it is read.
 pub(super) struct Row<'a> {
-    /// Those of the line before, of which the first `values.len()` are this line's.
+    /// The columns of the previous line; the first `values.len()` of them are already this line's.
     pub(super) columns: Vec<Column>,
     /// By path: the columns of the line before that are not in their old place.
     rest: Option<HashMap<Box<str>, ColumnGroup>>,
