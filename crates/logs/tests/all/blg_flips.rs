@@ -173,7 +173,7 @@ fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     share(Outcome::Silent)
 }
 
-/// Of the flips, every so-many-th one is given to the Python checker, which takes a second for a thousand of them.
+/// The Python checker gets every `STEP`-th flip: all of them take more than a minute.
 const STEP: usize = 23;
 
 #[track_caller]
