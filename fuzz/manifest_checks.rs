@@ -20,7 +20,7 @@ pub fn manifest(data: &[u8]) {
     }
     let Some(manifest) = checked.manifest else { return };
     for set in manifest.counter_sets() {
-        set.check_in_words().unwrap_or_else(|error| panic!("{error}"));
+        set.check().unwrap_or_else(|error| panic!("{error}"));
     }
     for code in [rust(&manifest), provider_header(&manifest, "My"), Ok(consumer_header(&manifest))]
         .into_iter()

@@ -21,7 +21,7 @@ pub fn mmv(data: &[u8]) {
     let mut names = Vec::new();
     for set in &mut sets {
         let info = set.info().clone();
-        info.check_in_words().unwrap_or_else(|error| panic!("{error}"));
+        info.check().unwrap_or_else(|error| panic!("{error}"));
         assert!(info.name.starts_with("mmv fuzz"));
         names.push(info.name.to_string());
         let mut rows = Rows::of_everything(info);

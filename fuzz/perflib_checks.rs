@@ -9,8 +9,7 @@ use tachograph_perflib::block::{
     decode_instances, decode_with, push_instance, write_statuses,
 };
 use tachograph_perflib::registration::{
-    CounterInfo, CounterSetInfo, RegisteredSet, Request, decode_counter, decode_guid, decode_set,
-    decode_strings, decode_text, encode,
+    Request, decode_counter, decode_guid, decode_set, decode_strings, decode_text, encode,
 };
 
 /// Name, number and values of an instance.
@@ -150,43 +149,14 @@ pub fn perflib_block(data: &[u8]) {
     }
 }
 
-/// A set to register, with what was decoded of one. Names are made of the ids.
-fn registration(set: &RegisteredSet) -> CounterSetInfo {
-    let counters = set.counters.iter().map(|counter| {
-        let mut info = CounterInfo::new(counter.id, counter.id.to_string(), counter.counter_type);
-        info.attributes = counter.attributes;
-        info.detail_level = counter.detail_level;
-        info.default_scale = counter.default_scale;
-        info.base_id = counter.base_id;
-        info.time_id = counter.time_id;
-        info.frequency_id = counter.frequency_id;
-        info.multiplier_id = counter.multiplier_id;
-        info.aggregate = counter.aggregate;
-        info
-    });
-    CounterSetInfo {
-        guid: set.guid,
-        provider_guid: set.guid,
-        provider_name: "".into(),
-        name: "".into(),
-        help: "".into(),
-        instances_help: "".into(),
-        instance_type: set.instance_type,
-        detail_level: set.detail_level,
-        is_per_process: false,
-        counters: counters.collect(),
-    }
-}
-
 /// Bytes that may be registration data: a set that is decoded can be registered, and is the same once written and decoded
 /// again; texts end.
 pub fn perflib_registration(data: &[u8]) {
     match decode_set(data) {
         Ok(set) => {
-            let info = registration(&set);
-            info.check_in_words().unwrap_or_else(|error| panic!("{error}"));
+            set.check().unwrap_or_else(|error| panic!("{error}"));
             let mut bytes = Vec::new();
-            encode(&info, Request::CounterSet, &mut bytes).expect("small");
+            encode(&set, Request::CounterSet, &mut bytes).expect("small");
             assert_eq!(decode_set(&bytes), Ok(set));
         }
         Err(error) => assert_eq!(error.code(), ErrorCode::INVALID_REGISTRATION),

@@ -259,7 +259,7 @@ fn path_of(set: &CounterSet) -> String {
 
 /// A registered set as samples and logs describe it, with the counters that are shown.
 pub fn description_of(machine: &Arc<str>, info: &CounterSetInfo) -> CounterSet {
-    let mut set = CounterSet::new(Arc::clone(machine), Arc::clone(&info.name), Extent::Table);
+    let mut set = CounterSet::new(Arc::clone(machine), &*info.name, Extent::Table);
     set.has_instances = info.has_instances();
     set.counters = info.counters.iter().filter(|counter| counter.is_displayable()).map(counter_of).collect();
     set

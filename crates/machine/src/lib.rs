@@ -150,13 +150,13 @@ impl Sources {
         // Why a machine has no such counters is told to those who ask for them.
         providers.extend(tachograph_cpi::counters::provider(&roots).ok());
         for provider in providers {
-            let set = Arc::clone(&provider.info().name);
+            let set = Arc::from(&*provider.info().name);
             own.register(provider).map_err(|code| Refused { set, code })?;
         }
         let mut published = Published::of_this_machine();
         // Also the sets that other machines have are no application's to take.
         for info in tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()) {
-            published.reserve(Arc::clone(&info.name), info.guid);
+            published.reserve(Arc::from(&*info.name), info.guid);
         }
         Ok(Self {
             own,
@@ -227,7 +227,7 @@ impl Sources {
         }
         if let Err(code) = registry.register(provider) {
             let text = format!("the counter set '{}' is left out: {code}", info.name);
-            self.mmv_notices.push(Notice::new(Some(Arc::clone(&info.name)), text));
+            self.mmv_notices.push(Notice::new(Some(Arc::from(&*info.name)), text));
         }
     }
 }

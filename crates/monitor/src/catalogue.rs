@@ -104,14 +104,14 @@ impl Catalogue for MachineCatalogue {
     fn sets(&self) -> Vec<SetEntry> {
         let entry = |info: &Arc<tachograph_perflib::registration::CounterSetInfo>| SetEntry {
             machine: Some(Arc::clone(self.0.machine())),
-            name: Arc::clone(&info.name),
-            help: info.help.clone(),
+            name: Arc::from(&*info.name),
+            help: Arc::from(&*info.help),
             has_instances: info.has_instances(),
             counters: info
                 .counters
                 .iter()
                 .filter(|counter| counter.is_displayable())
-                .map(|info| CounterEntry { counter: counter_of(info), help: info.help.clone() })
+                .map(|info| CounterEntry { counter: counter_of(info), help: Arc::from(&*info.help) })
                 .collect(),
         };
         let mut sets: Vec<_> = self.0.counter_sets().map(entry).collect();

@@ -59,7 +59,7 @@ impl KnownSet {
     /// What a counter counts, in a sentence; empty where the source does not say.
     pub(crate) fn help(&self, counter: &str) -> Arc<str> {
         let info = self.info.iter().flat_map(|info| &info.counters).find(|info| *info.name == *counter);
-        info.map_or_else(Arc::default, |info| Arc::clone(&info.help))
+        info.map_or_else(Arc::default, |info| Arc::from(&*info.help))
     }
 
     /// The V1 numbers of the set's name and help, where a log has them.
@@ -117,7 +117,7 @@ pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
 fn of_registry(registry: &Registry) -> Vec<KnownSet> {
     let known = |info: &Arc<CounterSetInfo>| KnownSet {
         machine: Arc::clone(registry.machine()),
-        name: Arc::clone(&info.name),
+        name: Arc::from(&*info.name),
         english_name: None,
         has_instances: info.has_instances(),
         is_per_process: info.is_per_process,

@@ -14,7 +14,7 @@ use tachograph_perflib::published::Published;
 use tachograph_perflib::{Clock, Query, Registry};
 use tachograph_shm::cell::Pair;
 use tachograph_shm::{
-    CellKind, CounterDescription, Description, Guid, InstanceKind, Line, Options, SetFile, Slot,
+    Attributes, CellKind, CounterDescription, Description, Guid, InstanceKind, Line, Options, SetFile, Slot,
 };
 
 const PROCESSES: u32 = 10;
@@ -66,7 +66,7 @@ fn describe(process: u32, number: u32, kind: &str) -> Description {
         timer.base_id = Some(100 + id);
         let mut base = CounterDescription::new(100 + id, "", CounterType::AVERAGE_BASE.0);
         base.cell = CellKind::None;
-        base.attributes = CounterDescription::NO_DISPLAYABLE;
+        base.attributes = Attributes::NO_DISPLAYABLE;
         description.counters.extend([timer, base]);
     }
     description

@@ -25,7 +25,6 @@
 //! ```
 
 pub mod build;
-mod convert;
 mod draft;
 mod element;
 mod folders;
@@ -109,10 +108,10 @@ fn parse_into(file: &Path, bytes: &[u8], violations: &mut Violations) -> Option<
     let manifest = draft.finish(file.into())?;
     // The rules of the registry are the last word.
     for (set, info) in manifest.provider.counter_sets.iter().zip(manifest.counter_sets()) {
-        if let Err(error) = info.check_in_words() {
+        if let Err(error) = info.check() {
             violations.push(
                 Severity::Error,
-                set.guid.at,
+                set.at,
                 "counterSet",
                 error.to_string(),
                 "what can be registered",

@@ -5,6 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, Lit, LitInt, LitStr, Meta, Token};
+use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
 /// The errors of a struct, so that all are told at once.
 #[derive(Default)]
@@ -80,18 +81,21 @@ pub(crate) struct Entries {
     entries: Vec<Entry>,
     /// Where the attribute is; the thing itself where it has none.
     pub(crate) span: Span,
-    keys: &'static [&'static str],
+    keys: Vec<&'static str>,
 }
 
 impl Entries {
-    /// The keys of all attributes of this name; of another key than these there is an error.
-    pub(crate) fn of(
+    /// The keys of all attributes of this name; a key that is neither one of these nor a text attribute is an error.
+    pub(crate) fn of<T>(
         attributes: &[Attribute],
         name: &str,
-        keys: &'static [&'static str],
+        keys: &[&'static str],
+        texts: &[TextAttribute<T>],
         owner: Span,
         errors: &mut Errors,
     ) -> Self {
+        let texts = texts.iter().filter_map(|text| text.name(Notation::Derive));
+        let keys = keys.iter().copied().chain(texts).collect();
         let mut all = Self { entries: Vec::new(), span: owner, keys };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
             all.span = syn::spanned::Spanned::span(attribute);
@@ -173,20 +177,21 @@ impl Entries {
         }
     }
 
-    /// The value of a key as one of some words.
-    pub(crate) fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)], errors: &mut Errors) -> Option<T> {
-        let (text, span) = self.text(key, errors)?;
-        let found = words.iter().find(|(word, _)| *word == text);
-        if found.is_none() {
-            errors.at(span, format!("`{key}` is one of {}, not \"{text}\"", listed(words)));
+    /// Sets the attributes that are written as texts or numbers.
+    pub(crate) fn read_into<T>(&mut self, attributes: &[TextAttribute<T>], of: &mut T, errors: &mut Errors) {
+        for attribute in attributes {
+            let Some(key) = attribute.name(Notation::Derive) else { continue };
+            let written = match attribute.is_number {
+                true => self.number(key, errors).map(|(number, span)| (number.to_string(), span)),
+                false => self.text(key, errors),
+            };
+            if let Some((text, span)) = written
+                && let Err(expected) = attribute.parse(of, &text, Notation::Derive)
+            {
+                errors.at(span, format!("`{key}` is {expected}, not {text}"));
+            }
         }
-        found.map(|(_, value)| *value)
     }
-}
-
-/// Words in quotes with commas between them.
-pub(crate) fn listed<T>(words: &[(&str, T)]) -> String {
-    words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }
 
 /// The first paragraph of the documentation comment.

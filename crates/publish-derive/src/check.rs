@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span};
 use syn::Error;
-use tachograph_schema::CounterType;
+use tachograph_schema::{CellKind, CounterType};
 
 use crate::attributes::Errors;
 use crate::model::{Counter, Set};
@@ -37,7 +37,7 @@ fn check_unique(set: &Set, errors: &mut Errors) {
         }
     };
     for counter in &set.counters {
-        add(counter.id, counter.spans.id, &counter.name, counter.spans.name);
+        add(counter.info.id, counter.spans.id, &counter.info.name, counter.spans.name);
     }
     for base in set.counters.iter().filter_map(|counter| counter.own_base.as_ref()) {
         let id = base.id.unwrap_or(u32::MAX);
@@ -54,8 +54,8 @@ fn check_unique(set: &Set, errors: &mut Errors) {
 
 fn check_companions(set: &Set, counter: &Counter, errors: &mut Errors) {
     let [base, time, frequency, multiplier] = &counter.companions;
-    let kind = word(counter.counter_type);
-    let needed = counter.counter_type.companions();
+    let kind = word(counter.info.counter_type);
+    let needed = counter.info.counter_type.companions();
     let wanted = |wanted: bool, key: &str, field: &Option<Ident>, text: &str, errors: &mut Errors| match field
     {
         None if wanted => {
@@ -113,8 +113,8 @@ fn check_companion(
         errors.at(field.span(), format!("there is no field `{field}`"));
         return;
     };
-    let found = companion.counter_type;
-    if companion.own_base.is_some() || companion.kind.cell() != "Plain" {
+    let found = companion.info.counter_type;
+    if companion.own_base.is_some() || companion.info.cell != CellKind::Plain {
         errors.at(field.span(), format!("`{field}` keeps two numbers: a {key} is a Counter or a Gauge"));
     } else if let Some(expected) = expected
         && found != expected
@@ -123,14 +123,16 @@ fn check_companion(
             field.span(),
             format!(
                 "the {key} of a counter of type {} is of type {}, but `{field}` is of type {}",
-                word(counter.counter_type),
+                word(counter.info.counter_type),
                 word(expected),
                 word(found)
             ),
         );
     } else if expected.is_none() && !found.is_base() {
-        let text =
-            format!("a counter of type {} has no base, and `{field}` is none", word(counter.counter_type));
+        let text = format!(
+            "a counter of type {} has no base, and `{field}` is none",
+            word(counter.info.counter_type)
+        );
         errors.at(field.span(), text);
     }
 }

@@ -3,18 +3,23 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
+use tachograph_schema::words::{Attribute, COUNTER_ATTRIBUTES, Notation, SET_ATTRIBUTES};
+use tachograph_schema::{Attributes, CellKind, CounterInfo, CounterSetInfo, InstanceType};
 
-use crate::model::{Counter, NO_DISPLAY, Set};
+use crate::model::{Counter, Set};
 
 /// The implementation of `CounterSet` for a set.
 pub(crate) fn expand(set: &Set) -> TokenStream {
     let ident = &set.ident;
-    let Set { name, guid, provider, provider_guid, help, instances_help, detail, .. } = set;
-    let instances = variant(set.instances);
-    let marker = variant(if set.instances == "Single" { "SingleInstance" } else { "MultipleInstances" });
-    let counters = set.counters.iter().map(|counter| describe(set, counter));
+    let CounterSetInfo { name, .. } = &set.info;
+    let (guid, provider_guid) = (set.info.guid.to_u128(), set.info.provider_guid.to_u128());
+    let is_single = set.info.instance_type == InstanceType::Single;
+    let marker = variant(if is_single { "SingleInstance" } else { "MultipleInstances" });
+    let plain = CounterSetInfo::new("", set.info.guid, InstanceType::Single);
+    let attributes = attributes(SET_ATTRIBUTES, &set.info, &plain);
+    let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
     // Bases follow all counters, so that the place of a field's cell is its place in the struct.
-    let bases = set.counters.iter().filter_map(describe_own_base);
+    let bases = set.counters.iter().filter_map(own_base).map(|base| describe(&base));
     let fields = set.counters.iter().enumerate().map(|(place, counter)| {
         let Counter { field, field_type, .. } = counter;
         quote_spanned!(field_type.span()=> #field: <#field_type as ::tachograph_publish::Cell>::bind(cells, #place)?)
@@ -22,17 +27,15 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl ::tachograph_publish::CounterSet for #ident {
-            fn description() -> ::tachograph_publish::Description {
-                let mut set = ::tachograph_publish::Description::new(
+            fn description() -> ::tachograph_publish::CounterSetInfo {
+                let mut described = ::tachograph_publish::CounterSetInfo::new(
                     #name,
                     ::tachograph_publish::Guid::from_u128(#guid),
-                    ::tachograph_publish::InstanceKind::#instances,
+                    ::tachograph_publish::InstanceType::Single,
                 );
-                set.provider = ::tachograph_publish::Guid::from_u128(#provider_guid);
-                set.provider_name = ::std::string::String::from(#provider);
-                set.help = ::std::string::String::from(#help);
-                set.instances_help = ::std::string::String::from(#instances_help);
-                set.detail_level = #detail;
+                described.provider_guid = ::tachograph_publish::Guid::from_u128(#provider_guid);
+                #attributes
+                let mut set = described;
                 #(#counters)*
                 #(#bases)*
                 set
@@ -52,53 +55,56 @@ fn variant(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-fn describe(set: &Set, counter: &Counter) -> TokenStream {
-    let Counter { id, name, help, unit, scale, detail, aggregate, attributes, stripes, .. } = counter;
-    let word = counter.counter_type.0;
-    let cell = variant(counter.kind.cell());
-    let [base, time, frequency, multiplier] =
-        counter.companions.each_ref().map(|field| id_of(set, field.as_ref()));
-    let base = match &counter.own_base {
-        Some(own) => some(own.id.unwrap_or_default()),
-        None => base,
-    };
-    quote! {
-        let mut counter = ::tachograph_publish::CounterDescription::new(#id, #name, #word);
-        counter.help = ::std::string::String::from(#help);
-        counter.unit = ::std::string::String::from(#unit);
-        counter.attributes = #attributes;
-        counter.detail_level = #detail;
-        counter.default_scale = #scale;
-        counter.base_id = #base;
-        counter.time_id = #time;
-        counter.frequency_id = #frequency;
-        counter.multiplier_id = #multiplier;
-        counter.aggregate = #aggregate;
-        counter.cell = ::tachograph_publish::CellKind::#cell;
-        counter.stripes = #stripes;
-        set.counters.push(counter);
+/// The counter with the ids of its companions.
+fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
+    let id_of = |field: &Ident| Some(set.counters.iter().find(|other| other.field == *field)?.info.id);
+    let mut info = counter.info.clone();
+    info.set_companion_ids(counter.companions.each_ref().map(|field| field.as_ref().and_then(id_of)));
+    if let Some(base) = &counter.own_base {
+        info.base_id = base.id;
     }
+    info
 }
 
-fn describe_own_base(counter: &Counter) -> Option<TokenStream> {
+/// The base that a field keeps itself, a counter of its own.
+fn own_base(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
-    let (id, name, word) = (base.id.unwrap_or_default(), &base.name, base.counter_type.0);
-    let (detail, aggregate) = (counter.detail, counter.aggregate);
-    Some(quote! {
-        let mut base = ::tachograph_publish::CounterDescription::new(#id, #name, #word);
-        base.attributes = #NO_DISPLAY;
-        base.detail_level = #detail;
-        base.aggregate = #aggregate;
-        base.cell = ::tachograph_publish::CellKind::None;
-        set.counters.push(base);
+    Some(CounterInfo {
+        attributes: Attributes::NO_DISPLAYABLE,
+        detail_level: counter.info.detail_level,
+        aggregate: counter.info.aggregate,
+        cell: CellKind::None,
+        ..CounterInfo::new(base.id?, base.name.clone(), base.counter_type)
     })
 }
 
-fn id_of(set: &Set, field: Option<&Ident>) -> TokenStream {
-    let id = field.and_then(|field| set.counters.iter().find(|counter| counter.field == *field));
-    id.map_or_else(|| quote!(::std::option::Option::None), |counter| some(counter.id))
+/// Adds a counter to the set.
+fn describe(info: &CounterInfo) -> TokenStream {
+    let CounterInfo { id, name, stripes, .. } = info;
+    let (word, bits) = (info.counter_type.0, info.attributes.0);
+    let cell = variant(&format!("{:?}", info.cell));
+    let companions = info.companion_ids().map(|id| match id {
+        Some(id) => quote!(::std::option::Option::Some(#id)),
+        None => quote!(::std::option::Option::None),
+    });
+    let attributes = attributes(COUNTER_ATTRIBUTES, info, &CounterInfo::new(*id, "", info.counter_type));
+    quote! {
+        let mut described = ::tachograph_publish::CounterInfo::new(#id, #name, #word);
+        described.attributes = ::tachograph_publish::Attributes(#bits);
+        described.set_companion_ids([#(#companions),*]);
+        described.cell = ::tachograph_publish::CellKind::#cell;
+        described.stripes = #stripes;
+        #attributes
+        set.counters.push(described);
+    }
 }
 
-fn some(id: u32) -> TokenStream {
-    quote!(::std::option::Option::Some(#id))
+/// Sets the attributes that differ from those of `plain`.
+fn attributes<T>(attributes: &[Attribute<T>], of: &T, plain: &T) -> TokenStream {
+    let differing = attributes.iter().filter_map(|attribute| {
+        let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
+        // The text was parsed once already.
+        (text != attribute.derive_text(plain)).then(|| quote!(let _ = described.set(#key, #text);))
+    });
+    quote!(#(#differing)*)
 }

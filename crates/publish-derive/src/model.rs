@@ -4,60 +4,32 @@ mod fields;
 
 use proc_macro2::{Ident, Span};
 use syn::{Data, DeriveInput, Error, Fields, Type as SynType};
-use tachograph_schema::{CounterType, Guid};
-use tachograph_shm::naming::fault_of_set_name;
+use tachograph_schema::naming::fault_of_set_name;
+use tachograph_schema::words::SET_ATTRIBUTES;
+use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType};
 
 use crate::attributes::{Entries, Errors, documentation};
-
-pub(crate) use fields::{Kind, NO_DISPLAY};
 
 /// The namespace of the GUIDs of sets without one.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
 
-const SET_KEYS: &[&str] =
-    &["name", "guid", "provider", "provider_guid", "help", "instances", "instances_help", "detail"];
-
-/// What `instances` can be: the words of manifests, and the variants of `InstanceKind`.
-const INSTANCES: &[(&str, &str)] = &[
-    ("single", "Single"),
-    ("multiple", "Multiple"),
-    ("global_aggregate", "SingleAggregate"),
-    ("multiple_aggregate", "MultipleAggregate"),
-    ("global_aggregate_history", "SingleAggregateHistory"),
-];
-
-pub(crate) const DETAILS: &[(&str, u32)] = &[("standard", 100), ("advanced", 200)];
+/// The keys of `#[counter_set(...)]` beside the attributes that are texts.
+const SET_KEYS: [&str; 3] = ["name", "guid", "provider_guid"];
 
 pub(crate) struct Set {
     pub(crate) ident: Ident,
-    pub(crate) name: String,
-    pub(crate) guid: u128,
-    pub(crate) provider: String,
-    pub(crate) provider_guid: u128,
-    pub(crate) help: String,
-    /// A variant of `InstanceKind`.
-    pub(crate) instances: &'static str,
-    pub(crate) instances_help: String,
-    pub(crate) detail: u32,
+    /// The set without its counters.
+    pub(crate) info: CounterSetInfo,
     pub(crate) counters: Vec<Counter>,
 }
 
 pub(crate) struct Counter {
     pub(crate) field: Ident,
     pub(crate) field_type: SynType,
-    pub(crate) kind: Kind,
-    pub(crate) id: u32,
-    /// Where its id, its name and its type are told.
+    /// The counter without its companions.
+    pub(crate) info: CounterInfo,
+    /// Where its id, its name and its type are written.
     pub(crate) spans: Spans,
-    pub(crate) name: String,
-    pub(crate) counter_type: CounterType,
-    pub(crate) help: String,
-    pub(crate) unit: String,
-    pub(crate) scale: i32,
-    pub(crate) detail: u32,
-    pub(crate) aggregate: u32,
-    pub(crate) attributes: u64,
-    pub(crate) stripes: u32,
     /// The base that the field keeps itself.
     pub(crate) own_base: Option<OwnBase>,
     /// Base, time, frequency and multiplier that are other fields.
@@ -84,7 +56,8 @@ impl Set {
         let mut errors = Errors::default();
         let fields = named_fields(input)?;
         let ident = input.ident.clone();
-        let mut keys = Entries::of(&input.attrs, "counter_set", SET_KEYS, ident.span(), &mut errors);
+        let mut keys =
+            Entries::of(&input.attrs, "counter_set", &SET_KEYS, SET_ATTRIBUTES, ident.span(), &mut errors);
         let had_name = keys.has("name");
         let name = match keys.text("name", &mut errors) {
             Some((name, span)) => {
@@ -102,19 +75,11 @@ impl Set {
             }
         };
         let guid = guid(&mut keys, "guid", &mut errors).unwrap_or_else(|| guid_of_name(&name));
-        let help = keys.text("help", &mut errors).map(|(help, _)| help);
-        let set = Self {
-            guid,
-            provider_guid: self::guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid),
-            provider: keys.text("provider", &mut errors).map_or_else(|| name.clone(), |(name, _)| name),
-            name,
-            help: help.unwrap_or_else(|| documentation(&input.attrs)),
-            instances: keys.word("instances", INSTANCES, &mut errors).unwrap_or("Single"),
-            instances_help: keys.text("instances_help", &mut errors).map_or(String::new(), |(help, _)| help),
-            detail: keys.word("detail", DETAILS, &mut errors).unwrap_or(100),
-            counters: fields::read(fields, &mut errors),
-            ident,
-        };
+        let mut info = CounterSetInfo::new(name, guid, InstanceType::Single);
+        info.provider_guid = self::guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid);
+        info.help = documentation(&input.attrs).into();
+        keys.read_into(SET_ATTRIBUTES, &mut info, &mut errors);
+        let set = Self { info, counters: fields::read(fields, &mut errors), ident };
         errors.finish()?;
         Ok(set)
     }
@@ -138,17 +103,17 @@ fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
     }
 }
 
-fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<u128> {
+fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<Guid> {
     let (text, span) = keys.text(key, errors)?;
     let guid = text.parse().ok().filter(|_| text.contains('-'));
     if guid.is_none() {
         let text = format!("\"{text}\" is no GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
         errors.at(span, text);
     }
-    guid.map(Guid::to_u128)
+    guid
 }
 
-fn guid_of_name(name: &str) -> u128 {
+fn guid_of_name(name: &str) -> Guid {
     let namespace = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, NAMESPACE);
-    uuid::Uuid::new_v5(&namespace, name.as_bytes()).as_u128()
+    Guid::from_u128(uuid::Uuid::new_v5(&namespace, name.as_bytes()).as_u128())
 }

@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tachograph_shm::{CellKind, CounterDescription, Description, Guid, SetFile};
+use tachograph_shm::{Attributes, CellKind, CounterInfo, CounterSetInfo, Guid, SetFile};
 
 pub use crate::control::{ControlCallback, Request, RequestKind};
 pub use instance::Instance;
@@ -97,8 +97,8 @@ struct Place {
 }
 
 impl Places {
-    fn of(counters: &[CounterDescription]) -> Self {
-        let place = |(number, counter): (usize, &CounterDescription)| {
+    fn of(counters: &[CounterInfo]) -> Self {
+        let place = |(number, counter): (usize, &CounterInfo)| {
             let is_by_reference = is_by_reference(counter);
             (counter.id, Place { number, is_by_reference })
         };
@@ -110,8 +110,8 @@ impl Places {
     }
 }
 
-fn is_by_reference(counter: &CounterDescription) -> bool {
-    counter.attributes & CounterDescription::BY_REFERENCE != 0
+fn is_by_reference(counter: &CounterInfo) -> bool {
+    counter.attributes.has(Attributes::BY_REFERENCE)
 }
 
 impl fmt::Debug for Provider {
@@ -146,10 +146,10 @@ impl Provider {
     ///
     /// The set has no counters, or is registered already; a counter has another cell than a plain one; the description
     /// breaks a rule; the file cannot be made, see [`Publisher::start`].
-    pub fn register(&self, mut description: Description) -> Result<(), PublishError> {
+    pub fn register(&self, mut description: CounterSetInfo) -> Result<(), PublishError> {
         let mut sets = lock(&self.sets);
         let sets = sets.as_mut().ok_or(PublishError::Stopped)?;
-        let guid = description.set;
+        let guid = description.guid;
         if description.counters.is_empty() {
             return Err(PublishError::NoCounters(guid));
         }
@@ -159,7 +159,7 @@ impl Provider {
         if sets.contains_key(&guid) {
             return Err(PublishError::SetExists(guid));
         }
-        description.provider = self.guid;
+        description.provider_guid = self.guid;
         sets.insert(guid, Arc::new(Set::publish(description, &self.options)?));
         Ok(())
     }
@@ -224,16 +224,16 @@ impl Drop for Provider {
     }
 }
 
-fn is_plain(counter: &CounterDescription) -> bool {
+fn is_plain(counter: &CounterInfo) -> bool {
     counter.cell == CellKind::Plain && counter.stripes == 0
 }
 
 impl Set {
-    fn publish(description: Description, options: &Options) -> Result<Self, PublishError> {
+    fn publish(description: CounterSetInfo, options: &Options) -> Result<Self, PublishError> {
         let callback = options.control.as_ref().or_else(|| options.publisher.callback()).cloned();
         let has_control = callback.is_some() || description.counters.iter().any(is_by_reference);
         let places = Arc::new(Places::of(&description.counters));
-        let guid = description.set;
+        let guid = description.guid;
         let file = options.publisher.create(description, has_control)?;
         let instances = Arc::<Mutex<Instances>>::default();
         let control = match file.socket_path() {

@@ -63,8 +63,10 @@ pub use publisher::Publisher;
 pub use tachograph_publish_derive::CounterSet;
 pub use tachograph_shm::cell::Sum;
 pub use tachograph_shm::{
-    CellKind, CounterDescription, Description, Guid, GuidError, InstanceKind, WriteError,
+    Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, CounterType, Guid, GuidError, InstanceType,
+    WriteError,
 };
+pub use tachograph_shm::{CounterDescription, Description, InstanceKind};
 
 #[doc = include_str!("../derive.md")]
 #[diagnostic::on_unimplemented(
@@ -73,7 +75,7 @@ pub use tachograph_shm::{
 )]
 pub trait CounterSet: Sized {
     /// What the set is called, and its counters.
-    fn description() -> Description;
+    fn description() -> CounterSetInfo;
 
     /// The fields over the cells of an instance; `None` where they do not fit the description.
     fn bind(cells: &Cells<'_>) -> Option<Self>;

@@ -23,7 +23,7 @@ impl Running {
     /// The set, which readers do not see yet.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
-        let guid = description.set;
+        let guid = description.guid;
         let callback = publisher.callback().cloned();
         let file = publisher.create(description, callback.is_some())?;
         let control = match (callback, file.socket_path()) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
-use tachograph_shm::{CounterDescription, Description, Options, Readers, SetFile};
+use tachograph_shm::{Attributes, CounterSetInfo, Options, Readers, SetFile};
 
 use crate::control::{ControlCallback, Request};
 use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInstance, tsc};
@@ -179,12 +179,12 @@ impl Publisher {
     /// The file of a set, which readers do not see yet.
     pub(crate) fn create(
         &self,
-        mut description: Description,
+        mut description: CounterSetInfo,
         has_control: bool,
     ) -> Result<SetFile, PublishError> {
         tsc::prepare();
         if let Some(label) = &self.label {
-            description.label.clone_from(label);
+            description.label = label.clone().into();
         }
         check_names(&description)?;
         let (folder, readers) = (self.folder.clone(), self.readers()?);
@@ -218,7 +218,7 @@ fn find_gid(groups: &[u8], name: &str) -> Option<u32> {
 }
 
 /// What no counter path could mean, nobody would see. Names that are missing are those of a manifest.
-fn check_names(description: &Description) -> Result<(), PublishError> {
+fn check_names(description: &CounterSetInfo) -> Result<(), PublishError> {
     let wrong = |what: &str, name: &str, fault| {
         PublishError::Name(format!("the name of {what}, '{}', {fault}", name.escape_debug()))
     };
@@ -228,8 +228,7 @@ fn check_names(description: &Description) -> Result<(), PublishError> {
         return Err(wrong("the counter set", &description.name, fault));
     }
     for counter in &description.counters {
-        let is_shown =
-            counter.attributes & CounterDescription::NO_DISPLAYABLE == 0 && !counter.name.is_empty();
+        let is_shown = !counter.attributes.has(Attributes::NO_DISPLAYABLE) && !counter.name.is_empty();
         if is_shown && let Some(fault) = fault_of_counter_name(&counter.name) {
             return Err(wrong("the counter", &counter.name, fault));
         }

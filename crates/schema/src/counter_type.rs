@@ -331,6 +331,12 @@ impl CounterType {
     }
 }
 
+impl From<u32> for CounterType {
+    fn from(word: u32) -> Self {
+        Self(word)
+    }
+}
+
 /// Windows' name, or the word as `0x...` where it has none.
 impl fmt::Display for CounterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

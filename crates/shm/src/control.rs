@@ -15,13 +15,13 @@
 //! | 44 | 0 |
 
 use crate::problem::Problem;
-use crate::{Description, Guid};
+use crate::{CounterSetInfo, Guid};
 
 const MAGIC: [u8; 4] = *b"TREQ";
 const HEAD: usize = 48;
 
 /// Most bytes of a request.
-pub const MAX_REQUEST: usize = HEAD + 2 * 3 * Description::MAX_NAME;
+pub const MAX_REQUEST: usize = HEAD + 2 * 3 * CounterSetInfo::MAX_NAME;
 
 /// Bytes of an answer.
 pub const ANSWER: usize = 4;
@@ -92,7 +92,7 @@ impl Request {
     /// Appends the request as bytes. Names that are longer than any may be are cut.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let cut = |text: &str| {
-            let most = 3 * Description::MAX_NAME;
+            let most = 3 * CounterSetInfo::MAX_NAME;
             let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
             text[..end.unwrap_or_default()].to_owned()
         };
@@ -126,7 +126,7 @@ impl Request {
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
         let length = number(4) as usize;
         let (instance, machine) = (number(36) as usize, number(40) as usize);
-        let most = 3 * Description::MAX_NAME;
+        let most = 3 * CounterSetInfo::MAX_NAME;
         if instance > most || machine > most || length != HEAD + instance + machine {
             let found = format!("{length} bytes with names of {instance} and {machine} bytes");
             return Err(Problem::new(4, found, format!("48 bytes and two names of at most {most} bytes")));

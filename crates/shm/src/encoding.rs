@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use crate::layout::{HEADER_BYTES, MAX_DESCRIPTION, MAX_TEXT};
 use crate::problem::Problem;
-use crate::{CellKind, CounterDescription, Description, Guid, InstanceKind};
+use tachograph_schema::{
+    Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, Guid, InstanceType, Text,
+};
 
 const HEAD: usize = 88;
 const COUNTER: usize = 88;
@@ -16,16 +18,21 @@ const COUNTER: usize = 88;
 /// No such companion.
 const NONE: u32 = u32::MAX;
 
+const INSTANCE_TYPES: &str = "an instance type (0, 2, 4, 6 or 12)";
+
 /// Checks what a file can hold of a description.
-pub(crate) fn check(description: &Description) -> Result<(), Problem> {
+pub(crate) fn check(description: &CounterSetInfo) -> Result<(), Problem> {
     let bad = |found: String, expected: &str| Err(Problem::new(0, found, expected));
+    if description.instance_type == InstanceType::InstanceAggregate {
+        return bad("instance type 22".to_owned(), INSTANCE_TYPES);
+    }
     let counters = &description.counters;
-    if counters.is_empty() || counters.len() > Description::MAX_COUNTERS {
+    if counters.is_empty() || counters.len() > CounterSetInfo::MAX_COUNTERS {
         return bad(format!("{} counters", counters.len()), "1 to 65536");
     }
     let names = counters.iter().map(|counter| &counter.name).chain([&description.name, &description.label]);
     for name in names {
-        if name.encode_utf16().count() > Description::MAX_NAME {
+        if name.encode_utf16().count() > CounterSetInfo::MAX_NAME {
             return bad(format!("a name of {} bytes", name.len()), "at most 1023 characters");
         }
     }
@@ -46,18 +53,14 @@ pub(crate) fn check(description: &Description) -> Result<(), Problem> {
     counters.iter().try_for_each(|counter| check_counter(&by_id, counter))
 }
 
-fn check_counter(
-    by_id: &HashMap<u32, &CounterDescription>,
-    counter: &CounterDescription,
-) -> Result<(), Problem> {
+fn check_counter(by_id: &HashMap<u32, &CounterInfo>, counter: &CounterInfo) -> Result<(), Problem> {
     let bad = |found: String, expected: &str| {
         Err(Problem::new(0, format!("counter {} ('{}') with {found}", counter.id, counter.name), expected))
     };
-    if counter.stripes > CounterDescription::MAX_STRIPES {
+    if counter.stripes > CounterInfo::MAX_STRIPES {
         return bad(format!("{} stripes", counter.stripes), "at most 64");
     }
-    let companions = [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id];
-    for id in companions.into_iter().flatten() {
+    for id in counter.companions() {
         if id == counter.id || !by_id.contains_key(&id) {
             return bad(format!("companion {id}"), "another counter of the set");
         }
@@ -73,12 +76,12 @@ fn check_counter(
     }
 }
 
-pub(crate) fn encode(description: &Description) -> Vec<u8> {
+pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
     let mut texts = Vec::new();
     let mut out = Vec::new();
-    out.extend(description.set.to_bytes());
-    out.extend(description.provider.to_bytes());
-    put(&mut out, description.instances as u32);
+    out.extend(description.guid.to_bytes());
+    out.extend(description.provider_guid.to_bytes());
+    put(&mut out, description.instance_type as u32);
     put(&mut out, description.detail_level);
     put(&mut out, description.counters.len() as u32);
     put(&mut out, 0);
@@ -92,14 +95,14 @@ pub(crate) fn encode(description: &Description) -> Vec<u8> {
     of_set.into_iter().for_each(|text| put_text(&mut out, &mut texts, text));
     for counter in &description.counters {
         put(&mut out, counter.id);
-        put(&mut out, counter.counter_type);
-        out.extend(counter.attributes.to_le_bytes());
+        put(&mut out, counter.counter_type.0);
+        out.extend(counter.attributes.0.to_le_bytes());
         put(&mut out, counter.detail_level);
         out.extend(counter.default_scale.to_le_bytes());
-        for id in [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id] {
+        for id in counter.companion_ids() {
             put(&mut out, id.unwrap_or(NONE));
         }
-        put(&mut out, counter.aggregate);
+        put(&mut out, counter.aggregate as u32);
         put(&mut out, counter.cell as u32);
         put(&mut out, counter.stripes);
         put(&mut out, 0);
@@ -123,34 +126,38 @@ fn put_text(out: &mut Vec<u8>, texts: &mut Vec<u8>, text: &str) {
 }
 
 /// Reads a description; offsets in problems count from the start of the file.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Description, Problem> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
     if bytes.len() > MAX_DESCRIPTION {
         return Err(Problem::new(HEADER_BYTES, bytes.len(), "a description of at most 16 MiB"));
     }
     let mut head = Fields { bytes, at: 0 };
-    let set = Guid::from_bytes(head.take()?);
-    let provider = Guid::from_bytes(head.take()?);
-    let instances = head.known("an instance type (0, 2, 4, 6 or 12)", InstanceKind::from_number)?;
+    let guid = Guid::from_bytes(head.take()?);
+    let provider_guid = Guid::from_bytes(head.take()?);
+    let instance_type = head.known(INSTANCE_TYPES, |number| {
+        InstanceType::from_number(number).filter(|known| *known != InstanceType::InstanceAggregate)
+    })?;
     let detail_level = head.number()?;
     let at = head.at;
     let count = head.number()? as usize;
     head.number()?;
     let table = count.checked_mul(COUNTER).and_then(|size| size.checked_add(HEAD));
-    let Some(texts_at) = table.filter(|&end| count <= Description::MAX_COUNTERS && end <= bytes.len()) else {
+    let Some(texts_at) = table.filter(|&end| count <= CounterSetInfo::MAX_COUNTERS && end <= bytes.len())
+    else {
         return Err(Problem::new(HEADER_BYTES + at, count, "a number of counters that fits the description"));
     };
     let texts = &bytes[texts_at..];
     let texts = Texts { bytes: texts, at: texts_at, left: Cell::new(texts.len()) };
-    let mut description = Description {
-        set,
-        provider,
+    let mut description = CounterSetInfo {
+        guid,
+        provider_guid,
         name: texts.take(&mut head)?,
         help: texts.take(&mut head)?,
         instances_help: texts.take(&mut head)?,
         provider_name: texts.take(&mut head)?,
         label: texts.take(&mut head)?,
-        instances,
+        instance_type,
         detail_level,
+        is_per_process: false,
         counters: Vec::with_capacity(count),
     };
     for place in 0..count {
@@ -162,36 +169,21 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Description, Problem> {
     Ok(description)
 }
 
-fn counter(fields: &mut Fields<'_>, texts: &Texts<'_>) -> Result<CounterDescription, Problem> {
-    let id = fields.number()?;
-    let counter_type = fields.number()?;
-    let attributes = u64::from_le_bytes(fields.take()?);
-    let detail_level = fields.number()?;
-    let default_scale = i32::from_le_bytes(fields.take()?);
+fn counter(fields: &mut Fields<'_>, texts: &Texts<'_>) -> Result<CounterInfo, Problem> {
+    let mut counter = CounterInfo::new(fields.number()?, "", fields.number()?);
+    counter.attributes = Attributes(u64::from_le_bytes(fields.take()?));
+    counter.detail_level = fields.number()?;
+    counter.default_scale = i32::from_le_bytes(fields.take()?);
     let mut companion = || fields.number().map(|id| (id != NONE).then_some(id));
-    let (base_id, time_id, frequency_id, multiplier_id) =
-        (companion()?, companion()?, companion()?, companion()?);
-    let aggregate = fields.number()?;
-    let cell = fields.known("a kind of cell (0 to 4)", CellKind::from_number)?;
-    let stripes = fields.number()?;
+    counter.set_companion_ids([companion()?, companion()?, companion()?, companion()?]);
+    counter.aggregate = Aggregate::from_number(fields.number()?).unwrap_or_default();
+    counter.cell = fields.known("a kind of cell (0 to 4)", CellKind::from_number)?;
+    counter.stripes = fields.number()?;
     fields.number()?;
-    Ok(CounterDescription {
-        id,
-        name: texts.take(fields)?,
-        help: texts.take(fields)?,
-        unit: texts.take(fields)?,
-        counter_type,
-        attributes,
-        detail_level,
-        default_scale,
-        base_id,
-        time_id,
-        frequency_id,
-        multiplier_id,
-        aggregate,
-        cell,
-        stripes,
-    })
+    counter.name = texts.take(fields)?;
+    counter.help = texts.take(fields)?;
+    counter.unit = texts.take(fields)?;
+    Ok(counter)
 }
 
 /// Fields one after the other.
@@ -235,7 +227,7 @@ struct Texts<'a> {
 
 impl Texts<'_> {
     /// The text that the next two fields tell.
-    fn take(&self, fields: &mut Fields<'_>) -> Result<String, Problem> {
+    fn take(&self, fields: &mut Fields<'_>) -> Result<Text, Problem> {
         let at = fields.at;
         let (offset, length) = (fields.number()? as usize, fields.number()? as usize);
         let Some(text) = self.bytes.get(offset..).and_then(|rest| rest.get(..length)) else {
@@ -255,7 +247,7 @@ impl Texts<'_> {
             return Err(Problem::new(HEADER_BYTES + at, found, format!("at most {MAX_TEXT}")));
         }
         match std::str::from_utf8(text) {
-            Ok(text) => Ok(text.to_owned()),
+            Ok(text) => Ok(text.to_owned().into()),
             Err(_) => Err(Problem::new(HEADER_BYTES + self.at + offset, "bytes that are no text", "UTF-8")),
         }
     }

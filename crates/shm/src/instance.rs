@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::cell::{Pair, ratio_of};
 use crate::layout::{LINE, MAX_NAME_BYTES, plain, slot};
 use crate::reader::{SetReader, copy, load};
-use crate::{CellKind, CounterDescription, Description};
+use crate::{Attributes, CellKind, CounterInfo, CounterSetInfo};
 
 /// Nanoseconds in the 100 ns of a timer's value.
 const TIMER_UNIT: u64 = 100;
@@ -43,11 +43,11 @@ impl Default for CellPlace {
 
 impl CellPlace {
     /// The places of all counters of a description, in its order.
-    pub fn of_all(description: &Description) -> Vec<Self> {
+    pub fn of_all(description: &CounterSetInfo) -> Vec<Self> {
         let mut at = LINE;
-        let place = |counter: &CounterDescription| {
+        let place = |counter: &CounterInfo| {
             let lines = counter.lines();
-            let needs_mark = counter.attributes & CounterDescription::BY_REFERENCE != 0;
+            let needs_mark = counter.attributes.has(Attributes::BY_REFERENCE);
             let form = match counter.cell {
                 CellKind::Plain if lines == 1 && !needs_mark => Form::Word,
                 CellKind::Pair | CellKind::Timer if lines == 1 => Form::Pair,

@@ -22,8 +22,6 @@ mod bus_error;
 #[cfg(not(loom))]
 pub mod control;
 #[cfg(not(loom))]
-mod description;
-#[cfg(not(loom))]
 mod encoding;
 #[cfg(not(loom))]
 pub mod folder;
@@ -34,8 +32,6 @@ mod layout;
 #[cfg(not(loom))]
 mod map;
 #[cfg(not(loom))]
-pub mod naming;
-#[cfg(not(loom))]
 mod problem;
 #[cfg(not(loom))]
 mod reader;
@@ -45,8 +41,6 @@ mod slots;
 mod writer;
 
 #[cfg(not(loom))]
-pub use description::{CellKind, CounterDescription, Description, InstanceKind};
-#[cfg(not(loom))]
 pub use instance::{CellPlace, Instance, Reading};
 #[cfg(not(loom))]
 pub use problem::{OpenError, Problem, WriteError};
@@ -55,6 +49,13 @@ pub use reader::SetReader;
 #[cfg(not(loom))]
 pub use slots::{Line, Lines, Slot};
 #[cfg(not(loom))]
-pub use tachograph_schema::{Guid, GuidError};
+pub use tachograph_schema::{
+    Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, CounterType, Guid, GuidError, InstanceType,
+    naming,
+};
+#[cfg(not(loom))]
+pub use tachograph_schema::{
+    CounterInfo as CounterDescription, CounterSetInfo as Description, InstanceType as InstanceKind,
+};
 #[cfg(not(loom))]
 pub use writer::{Options, Readers, SetFile};

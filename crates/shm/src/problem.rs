@@ -83,7 +83,7 @@ pub enum WriteError {
     /// The operating system says no to this work on this file.
     Io(&'static str, PathBuf, io::Error),
     /// The description breaks a rule.
-    Description(Problem),
+    CounterSetInfo(Problem),
     /// The name is too long, or is needed and empty.
     Name(String),
     /// An instance of this name and id is there.
@@ -113,7 +113,7 @@ impl fmt::Display for WriteError {
             ),
             Self::Folder(path, why) => write!(f, "{}: {why}", path.display()),
             Self::Io(work, path, error) => write!(f, "{}: cannot {work}: {error}", path.display()),
-            Self::Description(problem) => {
+            Self::CounterSetInfo(problem) => {
                 write!(f, "the counter set: found {}, expected {}", problem.found, problem.expected)
             }
             Self::Name(name) if name.is_empty() => f.write_str("an instance of this set needs a name"),
@@ -138,7 +138,7 @@ impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(_, _, error) => Some(error),
-            Self::Description(problem) => Some(problem),
+            Self::CounterSetInfo(problem) => Some(problem),
             _ => None,
         }
     }

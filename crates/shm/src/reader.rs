@@ -15,7 +15,7 @@ use crate::layout::{
 };
 use crate::map::{Mapping, is_locked_to_write, with_high_number};
 use crate::problem::{OpenError, Problem};
-use crate::{Description, encoding};
+use crate::{CounterSetInfo, encoding};
 
 /// A published set, open for reading.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct SetReader {
     owner: u32,
     file_id: (u64, u64),
     pub(crate) head: Head,
-    description: Arc<Description>,
+    description: Arc<CounterSetInfo>,
     pub(crate) cells: Vec<CellPlace>,
 }
 
@@ -88,7 +88,7 @@ impl SetReader {
     }
 
     /// What the set is.
-    pub fn description(&self) -> &Arc<Description> {
+    pub fn description(&self) -> &Arc<CounterSetInfo> {
         &self.description
     }
 
@@ -237,7 +237,7 @@ fn cut(size: usize) -> Problem {
     Problem::new(size, "a file that was cut while it was read", "a file that only grows")
 }
 
-fn read_head(words: &[AtomicU64]) -> Result<(Head, Description), Problem> {
+fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     let field = |place: usize, expected: &str, is_good: &dyn Fn(u64) -> bool| {
         let value = load(words, place);
         if is_good(value) { Ok(value) } else { Err(Problem::new(place * 8, format!("{value:#x}"), expected)) }

@@ -17,7 +17,7 @@ use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, 
 use crate::map::{Mapping, boot_nanoseconds, check_limit, lock_to_write, reserve};
 use crate::problem::WriteError;
 use crate::slots::{Slot, SlotOwner};
-use crate::{Description, InstanceKind};
+use crate::{CounterSetInfo, InstanceType};
 pub(crate) use inner::Inner;
 use inner::Published;
 use plan::Plan;
@@ -65,13 +65,13 @@ impl SetFile {
     /// # Errors
     ///
     /// No folder, no permission, no room, or a description that breaks a rule.
-    pub fn create(description: Description, options: &Options) -> Result<Self, WriteError> {
+    pub fn create(description: CounterSetInfo, options: &Options) -> Result<Self, WriteError> {
         let plan = Plan::new(description, options.capacity)?;
         let folder = Folder::to_publish(options.folder.as_deref())?;
         folder.remove_unready();
         let unique = random_number();
         let process = std::process::id();
-        let name = format!("{:032x}-{process}-{unique:016x}{FILE}", plan.description.set.to_u128());
+        let name = format!("{:032x}-{process}-{unique:016x}{FILE}", plan.description.guid.to_u128());
         let path = folder.by_descriptor().join(unready_name(&name));
         let shown = folder.path().join(&name);
         let io = |work| move |error| WriteError::io(work, &shown, error);
@@ -107,7 +107,7 @@ impl SetFile {
     /// # Errors
     ///
     /// A description that breaks a rule, or no memory.
-    pub fn unpublished(description: Description, capacity: u32) -> Result<Self, WriteError> {
+    pub fn unpublished(description: CounterSetInfo, capacity: u32) -> Result<Self, WriteError> {
         let plan = Plan::new(description, capacity)?;
         let no_memory = |error| WriteError::io("get memory", "counters that nobody sees".as_ref(), error);
         let mapping = Mapping::of_nobody(plan.length()).map_err(no_memory)?;
@@ -143,7 +143,7 @@ impl SetFile {
         ] {
             words[place].store(value, Ordering::Relaxed);
         }
-        let has_history = description.instances == InstanceKind::SingleAggregateHistory;
+        let has_history = description.instance_type == InstanceType::SingleAggregateHistory;
         let inner = Inner {
             description: Arc::new(description),
             mapping: Arc::new(mapping),
@@ -188,7 +188,7 @@ impl SetFile {
     }
 
     /// The set's description.
-    pub fn description(&self) -> &Arc<Description> {
+    pub fn description(&self) -> &Arc<CounterSetInfo> {
         &self.0.0.description
     }
 
@@ -215,13 +215,13 @@ impl SetFile {
     /// One of this name and id is there, the name does not fit, the set is full or was stopped, the folder has no room.
     pub fn create_instance(&self, name: &str, id: u32) -> Result<Slot, WriteError> {
         let inner = &self.0.0;
-        check_name(name, inner.description.instances)?;
+        check_name(name, inner.description.instance_type)?;
         self.check_process()?;
         let mut places = inner.places();
         if places.is_stopped {
             return Err(WriteError::Stopped);
         }
-        if inner.description.instances == InstanceKind::Single && !places.live.is_empty() {
+        if inner.description.instance_type == InstanceType::Single && !places.live.is_empty() {
             return Err(WriteError::SecondInstance);
         }
         let key = (Box::from(name), id);
@@ -283,9 +283,9 @@ impl Drop for RemoveOnError {
     }
 }
 
-fn check_name(name: &str, instances: InstanceKind) -> Result<(), WriteError> {
-    let is_too_long = name.len() > MAX_NAME_BYTES || name.encode_utf16().count() > Description::MAX_NAME;
-    let is_missing = name.is_empty() && instances != InstanceKind::Single;
+fn check_name(name: &str, instances: InstanceType) -> Result<(), WriteError> {
+    let is_too_long = name.len() > MAX_NAME_BYTES || name.encode_utf16().count() > CounterSetInfo::MAX_NAME;
+    let is_missing = name.is_empty() && instances != InstanceType::Single;
     if is_too_long || is_missing || name.contains('\0') {
         return Err(WriteError::Name(name.to_owned()));
     }

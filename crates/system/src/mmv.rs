@@ -186,7 +186,7 @@ fn add_file(
     let shared = Shared::new(file);
     for (serial, info) in sets {
         if taken(&info.name, info.guid) || !names.insert(fold_case(&info.name)) {
-            found.tell(path, Cause::Taken(Arc::clone(&info.name)));
+            found.tell(path, Cause::Taken(Arc::from(&*info.name)));
             continue;
         }
         found.providers.push(Box::new(MmvSet::new(serial, info, path, shared.clone())));

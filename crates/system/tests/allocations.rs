@@ -15,7 +15,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 fn collecting_allocates_nothing_after_the_third_sample() {
     let clock = Clock::of_this_machine();
     for mut provider in providers(&Roots::of_this_machine()) {
-        let name = Arc::clone(&provider.info().name);
+        let name = provider.info().name.clone();
         let mut rows = Rows::of_everything(Arc::clone(provider.info()));
         let mut allocated = Vec::new();
         for sample in 0..43 {

@@ -224,7 +224,7 @@ fn known_counter(
 ) -> Option<Arc<str>> {
     let set = sets.find(|set| path.matches_set(&set.name, set.has_instances()))?;
     let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
-    counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::clone(&counter.source))
+    counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::from(&*counter.source))
 }
 
 /// The zone of this machine with the bias of now (minutes to add to local time to get UTC) and no daylight rule: local

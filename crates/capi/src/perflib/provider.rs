@@ -59,9 +59,9 @@ impl OpenProvider {
     /// Declares a set by its template.
     pub(super) fn declare(&self, template: &[u8]) -> Result<(), Refusal> {
         let description = description(template)?;
-        let wide = description.counters.iter().filter(|counter| counter.counter_type & 0x300 == 0x100);
+        let wide = description.counters.iter().filter(|counter| counter.counter_type.0 & 0x300 == 0x100);
         let set = SetOf { ids: ids_of(&description), wide: wide.map(|counter| counter.id).collect() };
-        let guid = description.set;
+        let guid = description.guid;
         let mut sets = self.sets();
         self.provider.register(description)?;
         sets.insert(guid, set);

@@ -1,10 +1,10 @@
 //! The description of a counter set as providers hand it over: `PERF_COUNTERSET_INFO` with its counters.
 
-use tachograph_counters::CounterType;
+use std::collections::HashSet;
+
 use tachograph_perflib::manifest::registered;
-use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::registration::{Attributes, CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{ErrorCode, Guid};
-use tachograph_shm::{CounterDescription, Description, InstanceKind};
 
 use super::Refusal;
 
@@ -32,7 +32,7 @@ fn guid_of(bytes: &[u8]) -> [u8; 16] {
 /// It has no counters, or the caller's size is smaller.
 pub(super) fn length(head: &[u8], given: usize) -> Result<usize, Refusal> {
     let count = u32_at(head, 32) as usize;
-    if count == 0 || count > Description::MAX_COUNTERS {
+    if count == 0 || count > CounterSetInfo::MAX_COUNTERS {
         return Err(Refusal::argument(format!(
             "The template has {count} counters, and a set has 1 to 65536."
         )));
@@ -52,24 +52,27 @@ pub(super) fn length(head: &[u8], given: usize) -> Result<usize, Refusal> {
 /// # Errors
 ///
 /// Why no consumer could show the set.
-pub(super) fn description(bytes: &[u8]) -> Result<Description, Refusal> {
-    let instances = u32_at(bytes, 36);
-    let instances =
-        InstanceKind::from_number(instances).ok_or_else(|| match InstanceType::from_number(instances) {
-            Some(_) => Refusal::new(
+pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, Refusal> {
+    let number = u32_at(bytes, 36);
+    let instance_type = match InstanceType::from_number(number) {
+        Some(InstanceType::InstanceAggregate) => {
+            return Err(Refusal::new(
                 ErrorCode::NOT_SUPPORTED,
                 "PERF_COUNTERSET_INSTANCE_AGGREGATE is not supported: PERF_COUNTERSET_MULTI_AGGREGATE is.",
-            ),
-            None => {
-                Refusal::argument(format!("The instance type is {instances}, which is none of perflib.h."))
-            }
-        })?;
-    let mut description = Description::new("", tachograph_shm::Guid::from_bytes(guid_of(bytes)), instances);
+            ));
+        }
+        Some(known) => known,
+        None => {
+            return Err(Refusal::argument(format!(
+                "The instance type is {number}, which is none of perflib.h."
+            )));
+        }
+    };
+    let mut description = CounterSetInfo::new("", Guid::from_bytes(guid_of(bytes)), instance_type);
     description.counters =
         bytes.get(SET_BYTES..).unwrap_or_default().chunks_exact(COUNTER_BYTES).map(counter).collect();
     let registered = registered();
-    let set = Guid::from_bytes(guid_of(bytes));
-    match registered.sets.iter().find(|known| known.info.guid == set) {
+    match registered.sets.iter().find(|known| known.info.guid == description.guid) {
         Some(known) => take_companions(&mut description, &known.info),
         None => find_bases(&mut description.counters),
     }
@@ -77,72 +80,51 @@ pub(super) fn description(bytes: &[u8]) -> Result<Description, Refusal> {
     Ok(description)
 }
 
-fn counter(bytes: &[u8]) -> CounterDescription {
-    let mut counter = CounterDescription::new(u32_at(bytes, 0), "", u32_at(bytes, 4));
-    counter.attributes = u64_at(bytes, 8);
+fn counter(bytes: &[u8]) -> CounterInfo {
+    let mut counter = CounterInfo::new(u32_at(bytes, 0), "", u32_at(bytes, 4));
+    counter.attributes = Attributes(u64_at(bytes, 8));
     // V2 has two levels.
     counter.detail_level = if u32_at(bytes, 20) > 100 { 200 } else { 100 };
     counter.default_scale = u32_at(bytes, 24).cast_signed();
     counter
 }
 
-fn take_companions(description: &mut Description, known: &CounterSetInfo) {
-    let has = |id: &u32| description.counters.iter().any(|counter| counter.id == *id);
-    let companions: Vec<_> = description
-        .counters
-        .iter()
-        .map(|counter| known.counters.iter().find(|known| known.id == counter.id))
-        .map(|known| {
-            let known = known?;
-            let ids = [known.base_id, known.time_id, known.frequency_id, known.multiplier_id];
-            Some((ids.map(|id| id.filter(has)), known.aggregate as u32))
-        })
-        .collect();
-    for (counter, companions) in description.counters.iter_mut().zip(companions) {
-        let Some((ids, aggregate)) = companions else { continue };
-        [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id] = ids;
-        counter.aggregate = aggregate;
+fn take_companions(description: &mut CounterSetInfo, known: &CounterSetInfo) {
+    let ids: HashSet<u32> = description.counters.iter().map(|counter| counter.id).collect();
+    for counter in &mut description.counters {
+        let Some(known) = known.counters.iter().find(|known| known.id == counter.id) else { continue };
+        counter.set_companion_ids(known.companion_ids().map(|id| id.filter(|id| ids.contains(id))));
+        counter.aggregate = known.aggregate;
     }
 }
 
 /// Gives each counter the next one behind it that is a base of the type that it needs.
-fn find_bases(counters: &mut [CounterDescription]) {
+fn find_bases(counters: &mut [CounterInfo]) {
     for place in 0..counters.len() {
-        let [wanted, ..] = CounterType(counters[place].counter_type).companions();
+        let [wanted, ..] = counters[place].counter_type.companions();
         let base = wanted.and_then(|wanted| {
-            counters[place + 1..].iter().find(|base| base.counter_type == wanted.0).map(|base| base.id)
+            counters[place + 1..].iter().find(|base| base.counter_type == wanted).map(|base| base.id)
         });
         counters[place].base_id = base;
     }
 }
 
 /// Checks what consumers will: a set that breaks the rules is refused here and now, and not left out there.
-fn check(description: &Description) -> Result<(), Refusal> {
-    let set = Guid::from_bytes(description.set.to_bytes());
-    let mut info = CounterSetInfo::new(set.to_string(), set, InstanceType::Multiple);
-    info.counters = description
-        .counters
-        .iter()
-        .map(|counter| CounterInfo {
-            default_scale: counter.default_scale,
-            base_id: counter.base_id,
-            time_id: counter.time_id,
-            frequency_id: counter.frequency_id,
-            multiplier_id: counter.multiplier_id,
-            ..CounterInfo::new(counter.id, "", CounterType(counter.counter_type))
-        })
-        .collect();
-    if !info.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
+fn check(description: &CounterSetInfo) -> Result<(), Refusal> {
+    if !description.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
         return Err(Refusal::argument(
             "The template cannot be shown: no counter has a type with a value of its own.",
         ));
     }
-    info.check_in_words()
-        .map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
+    // A template has no name.
+    let named = CounterSetInfo { name: description.guid.to_string().into(), ..description.clone() };
+    named.check().map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
 }
 
 #[cfg(test)]
 mod tests {
+    use tachograph_counters::CounterType;
+
     use super::*;
 
     /// A template of counters with these ids and types.
@@ -165,12 +147,12 @@ mod tests {
         let bytes = template(2, &[(1, CounterType::BULK_COUNT), (2, CounterType::RAWCOUNT)]);
         assert_eq!(length(&bytes, bytes.len()), Ok(104));
         let made = description(&bytes).expect("a description");
-        assert_eq!(made.instances, InstanceKind::Multiple);
-        assert_eq!(made.set.to_bytes(), [0x5A; 16]);
+        assert_eq!(made.instance_type, InstanceType::Multiple);
+        assert_eq!(made.guid.to_bytes(), [0x5A; 16]);
         let counters: Vec<_> = made
             .counters
             .iter()
-            .map(|counter| (counter.id, counter.counter_type, counter.default_scale))
+            .map(|counter| (counter.id, counter.counter_type.0, counter.default_scale))
             .collect();
         assert_eq!(counters, [(1, 0x1041_0500, -3), (2, 0x0001_0000, -3)]);
     }

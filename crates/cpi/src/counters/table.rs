@@ -2,7 +2,7 @@
 
 use tachograph_counters::CounterType as T;
 use tachograph_perflib::registration::InstanceType;
-use tachograph_system::table::{CounterRow as Row, SetTable};
+use tachograph_system::table::{CounterInfo, SetTable};
 
 pub(super) const CPI: u32 = 1;
 pub(super) const CPI_WHILE_BUSY: u32 = 2;
@@ -28,7 +28,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
         \"node,index\". An offline processor has no instance.",
     total: "The sums over the processors, so that every ratio is one of sums.",
     counters: &[
-        Row::new(
+        CounterInfo::row(
             CPI,
             "Cycles Per Instruction",
             T::AVERAGE_BULK,
@@ -41,7 +41,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
              interval without observed busy time is reported with the next one.",
         )
         .base(ELAPSED_BASE),
-        Row::new(
+        CounterInfo::row(
             CPI_WHILE_BUSY,
             "Cycles Per Instruction While Busy",
             T::AVERAGE_BULK,
@@ -53,7 +53,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
              one step.",
         )
         .base(BUSY_BASE),
-        Row::new(
+        CounterInfo::row(
             CORE_CPI,
             "Core Cycles Per Instruction",
             T::AVERAGE_BULK,
@@ -64,7 +64,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
              idle, as on x86, depends on the hardware.",
         )
         .base(INSTRUCTIONS_BASE),
-        Row::new(
+        CounterInfo::row(
             INSTRUCTIONS,
             "Instructions/sec",
             T::BULK_COUNT,
@@ -73,7 +73,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "perf_event: PERF_COUNT_HW_INSTRUCTIONS",
             "Instructions executed, those of the kernel included.",
         ),
-        Row::new(
+        CounterInfo::row(
             CORE_CYCLES,
             "Cycles/sec",
             T::BULK_COUNT,
@@ -83,7 +83,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "Cycles of the core's own clock. If they halt in idle, as on x86, this value divided by the \
              busy share is the frequency while busy.",
         ),
-        Row::new(
+        CounterInfo::row(
             RUNNING,
             "% Counter Running Time",
             T::SAMPLE_FRACTION,
@@ -94,9 +94,9 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
              and counts are scaled up.",
         )
         .base(ENABLED_BASE),
-        Row::companion(INSTRUCTIONS_BASE, "Instructions Base", T::AVERAGE_BASE),
-        Row::companion(BUSY_BASE, "Instructions While Busy Base", T::AVERAGE_BASE),
-        Row::companion(ENABLED_BASE, "Counter Enabled Time Base", T::SAMPLE_BASE),
-        Row::companion(ELAPSED_BASE, "Instructions In Elapsed Time Base", T::AVERAGE_BASE),
+        CounterInfo::companion(INSTRUCTIONS_BASE, "Instructions Base", T::AVERAGE_BASE),
+        CounterInfo::companion(BUSY_BASE, "Instructions While Busy Base", T::AVERAGE_BASE),
+        CounterInfo::companion(ENABLED_BASE, "Counter Enabled Time Base", T::SAMPLE_BASE),
+        CounterInfo::companion(ELAPSED_BASE, "Instructions In Elapsed Time Base", T::AVERAGE_BASE),
     ],
 };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachograph_perflib::QueriedSet;
+use tachograph_perflib::{Guid, QueriedSet};
 
 /// Something that went wrong while collecting, said once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct State {
     clock_steps: u64,
     troubles: Vec<LiveTrouble>,
     /// By counter set and cause: the place among `troubles`. A set that comes anew, by another process, is the same.
-    places: HashMap<(Arc<str>, Arc<str>), usize>,
+    places: HashMap<(Guid, Arc<str>), usize>,
     /// How many of the troubles were told.
     told: usize,
 }
@@ -121,11 +121,11 @@ impl LiveReport {
             let info = set.rows().info();
             let name = &info.name;
             if let Err(failure) = set.outcome() {
-                let key = (Arc::clone(name), Arc::clone(&failure.reason));
+                let key = (info.guid, Arc::clone(&failure.reason));
                 state.note(key, None, 1, || format!(r"\\{machine}\{name}"));
             }
             for trouble in set.rows().troubles() {
-                let key = (Arc::clone(name), Arc::clone(&trouble.reason));
+                let key = (info.guid, Arc::clone(&trouble.reason));
                 state.note(key, Some(trouble.counter_id), trouble.count, || {
                     let counter =
                         info.position(trouble.counter_id).map_or("", |place| &info.counters[place].name);
@@ -143,7 +143,7 @@ impl LiveReport {
 impl State {
     fn note(
         &mut self,
-        key: (Arc<str>, Arc<str>),
+        key: (Guid, Arc<str>),
         counter: Option<u32>,
         count: u64,
         path: impl FnOnce() -> String,

@@ -146,7 +146,7 @@ impl LiveGroup {
         set: &mut NamedSet,
     ) -> Option<Self> {
         let counter = info.counters.get(info.position(found.counter_id)?)?;
-        let mut description = CounterSet::new(Arc::clone(machine), Arc::clone(&info.name), Extent::Value);
+        let mut description = CounterSet::new(Arc::clone(machine), &*info.name, Extent::Value);
         description.counters.push(counter_of(counter));
         let taken = match path.path().instance.as_ref().filter(|_| info.has_instances()) {
             None => {

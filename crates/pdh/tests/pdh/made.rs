@@ -185,7 +185,7 @@ fn sets() -> Vec<Set> {
     shop.is_per_process = true;
     let with_help = |id, name: &str, kind, help: &str| {
         let mut counter = CounterInfo::new(id, name, kind);
-        counter.help = help.into();
+        counter.help = help.to_owned().into();
         counter
     };
     let mut free = CounterInfo::new(1, "% Free Space", CounterType::RAW_FRACTION);

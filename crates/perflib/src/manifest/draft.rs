@@ -9,7 +9,7 @@ use super::model::{Callback, Counter, CounterSet, Manifest, Provider, ProviderTy
 use super::types::Companions;
 use super::violation::{Located, Position};
 use crate::Guid;
-use crate::registration::{Aggregate, Attributes, InstanceType};
+use crate::registration::{CounterInfo, CounterSetInfo, Text};
 
 /// What an attribute says, where it is there and right.
 pub(super) type Said<T> = Option<Located<T>>;
@@ -41,8 +41,10 @@ pub(super) struct SetDraft {
     pub(super) uri: Said<Arc<str>>,
     pub(super) symbol: Said<Arc<str>>,
     pub(super) name: Said<Arc<str>>,
-    pub(super) description: Said<Arc<str>>,
-    pub(super) instances: Said<InstanceType>,
+    /// The attributes that are texts; the others are below until the draft is finished.
+    pub(super) info: CounterSetInfo,
+    /// Whether none of these attributes is missing or wrong.
+    pub(super) is_whole: bool,
     pub(super) name_id: Said<u32>,
     pub(super) description_id: Said<u32>,
     pub(super) structs: Vec<StructDraft>,
@@ -61,9 +63,12 @@ pub(super) struct CounterDraft {
     pub(super) id: Said<u32>,
     pub(super) uri: Said<Arc<str>>,
     pub(super) counter_type: Said<CounterType>,
-    pub(super) detail_level: Said<u32>,
+    /// The attributes that are texts; the others are below until the draft is finished.
+    pub(super) info: CounterInfo,
+    /// Whether none of these attributes is missing or wrong.
+    pub(super) is_whole: bool,
     pub(super) name: Said<Arc<str>>,
-    pub(super) description: Said<Arc<str>>,
+    pub(super) has_description: bool,
     pub(super) name_id: Said<u32>,
     pub(super) description_id: Said<u32>,
     pub(super) symbol: Said<Option<Arc<str>>>,
@@ -71,11 +76,8 @@ pub(super) struct CounterDraft {
     pub(super) companions: Companions<Said<u32>>,
     /// Whether there is an attribute for the role, right or wrong.
     pub(super) names_companion: Companions<bool>,
-    pub(super) default_scale: Said<i32>,
-    pub(super) aggregate: Said<Aggregate>,
     pub(super) structure: Said<Arc<str>>,
     pub(super) field: Said<Arc<str>>,
-    pub(super) attributes: Attributes,
 }
 
 impl Draft {
@@ -108,13 +110,15 @@ impl SetDraft {
     fn finish(self) -> Option<CounterSet> {
         let structure =
             |draft: StructDraft| Some(Struct { name: value(draft.name)?, c_type: value(draft.c_type)? });
+        let guid = self.guid?;
+        let mut info = self.info;
+        (info.guid, info.name) = (guid.value, self.name?.value.to_string().into());
+        self.is_whole.then_some(())?;
         Some(CounterSet {
-            guid: self.guid?,
+            info,
+            at: guid.at,
             uri: value(self.uri)?,
             symbol: value(self.symbol)?,
-            name: self.name?,
-            description: value(self.description)?,
-            instances: value(self.instances).unwrap_or(InstanceType::Single),
             name_id: value(self.name_id),
             description_id: value(self.description_id),
             structs: self.structs.into_iter().map(structure).collect::<Option<_>>()?,
@@ -125,26 +129,19 @@ impl SetDraft {
 
 impl CounterDraft {
     fn finish(self) -> Option<Counter> {
-        let [base_id, time_id, frequency_id, multiplier_id] = self.companions.map(value);
+        let mut info = self.info;
+        (info.id, info.counter_type) = (value(self.id)?, value(self.counter_type)?);
+        info.name = value(self.name).map_or_else(Text::default, |name| name.to_string().into());
+        info.set_companion_ids(self.companions.map(value));
+        self.is_whole.then_some(())?;
         Some(Counter {
-            id: self.id?,
+            info,
             uri: value(self.uri)?,
-            counter_type: value(self.counter_type)?,
-            detail_level: value(self.detail_level)?,
-            name: value(self.name),
-            description: value(self.description),
             name_id: value(self.name_id),
             description_id: value(self.description_id),
             symbol: value(self.symbol).flatten(),
-            base_id,
-            time_id,
-            frequency_id,
-            multiplier_id,
-            default_scale: value(self.default_scale).unwrap_or_default(),
-            aggregate: value(self.aggregate).unwrap_or_default(),
             structure: value(self.structure),
             field: value(self.field),
-            attributes: self.attributes,
         })
     }
 }

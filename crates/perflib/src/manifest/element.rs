@@ -3,6 +3,7 @@
 use std::fmt;
 
 use roxmltree::{Attribute, Node};
+use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
 use super::text::Lines;
 use super::values::Value;
@@ -74,10 +75,41 @@ impl Reader<'_> {
         parse: fn(&str) -> Value<T>,
     ) -> Option<Located<T>> {
         if node.attribute_node(name).is_none() {
-            self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
+            self.missing(node, name);
             return None;
         }
         self.optional(node, name, parse)
+    }
+
+    /// Reads the attributes of a table into a description. Whether none of them is wrong, and none of `required` missing.
+    pub(super) fn read_into<T>(
+        &mut self,
+        node: Node<'_, '_>,
+        attributes: &[TextAttribute<T>],
+        of: &mut T,
+        required: &[&str],
+    ) -> bool {
+        let mut is_whole = true;
+        for attribute in attributes {
+            let Some(name) = attribute.name(Notation::Manifest) else { continue };
+            let Some(written) = node.attribute_node(name) else {
+                if required.contains(&name) {
+                    self.missing(node, name);
+                    is_whole = false;
+                }
+                continue;
+            };
+            if let Err(expected) = attribute.parse(of, written.value(), Notation::Manifest) {
+                let subject = format!("{}, {name}", label(node));
+                self.error(self.at_attribute(&written), subject, shown(written.value()), expected);
+                is_whole = false;
+            }
+        }
+        is_whole
+    }
+
+    fn missing(&mut self, node: Node<'_, '_>, name: &str) {
+        self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
     }
 
     /// Reports attributes that the schema does not have.

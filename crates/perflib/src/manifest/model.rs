@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachograph_counters::CounterType;
-
-use super::violation::Located;
+use super::violation::{Located, Position};
 use crate::Guid;
-use crate::registration::{Aggregate, Attributes, InstanceType};
+use crate::registration::{CounterInfo, CounterSetInfo, counter_of};
 
 /// The version of the schema that a manifest follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,21 +72,17 @@ pub struct Provider {
     pub counter_sets: Vec<CounterSet>,
 }
 
-/// A counter set of a manifest.
+/// A counter set of a manifest: its description, and what only manifests say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSet {
-    /// The set's GUID.
-    pub guid: Located<Guid>,
+    /// The description without provider and counters ([`Manifest::counter_sets`] adds them).
+    pub info: CounterSetInfo,
+    /// Where the GUID is.
+    pub at: Position,
     /// A name that never changes, of any form.
     pub uri: Arc<str>,
     /// The C identifier that generated names begin with.
     pub symbol: Arc<str>,
-    /// The name.
-    pub name: Located<Arc<str>>,
-    /// What the set is about.
-    pub description: Arc<str>,
-    /// How many instances it has.
-    pub instances: InstanceType,
     /// String id of the name, from version 2.0 on.
     pub name_id: Option<u32>,
     /// String id of the description, from version 2.0 on.
@@ -108,43 +102,43 @@ pub struct Struct {
     pub c_type: Arc<str>,
 }
 
-/// A counter of a manifest.
+/// A counter of a manifest: its description, and what only manifests say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counter {
-    /// The number, unique in the set.
-    pub id: Located<u32>,
+    /// The description without unit and source ([`Manifest::counter_sets`] adds them); counters that are not displayed may
+    /// have no name.
+    pub info: CounterInfo,
     /// A name that never changes, of any form.
     pub uri: Arc<str>,
-    /// The type.
-    pub counter_type: CounterType,
-    /// 100 (standard) or 200 (advanced).
-    pub detail_level: u32,
-    /// The name; counters that are not displayed may have none.
-    pub name: Option<Arc<str>>,
-    /// What it counts.
-    pub description: Option<Arc<str>>,
     /// String id of the name, from version 2.0 on.
     pub name_id: Option<u32>,
     /// String id of the description, from version 2.0 on.
     pub description_id: Option<u32>,
     /// The C identifier of the id.
     pub symbol: Option<Arc<str>>,
-    /// The counter that holds the base.
-    pub base_id: Option<u32>,
-    /// The counter that holds the time.
-    pub time_id: Option<u32>,
-    /// The counter that holds the frequency of the time.
-    pub frequency_id: Option<u32>,
-    /// The counter that holds the multiplier.
-    pub multiplier_id: Option<u32>,
-    /// Exponent of ten for charts, -10 to 10.
-    pub default_scale: i32,
-    /// How aggregates are made.
-    pub aggregate: Aggregate,
     /// The structure that holds the value, in the kernel.
     pub structure: Option<Arc<str>>,
     /// The member of the structure.
     pub field: Option<Arc<str>>,
-    /// How it is shown, and whether the provider hands out its address.
-    pub attributes: Attributes,
+}
+
+impl Manifest {
+    /// The counter sets as consumers read them: with provider, sources and units, which follow from type and name.
+    pub fn counter_sets(&self) -> impl Iterator<Item = CounterSetInfo> {
+        self.provider.counter_sets.iter().map(|set| self.provider.described(set))
+    }
+}
+
+impl Provider {
+    fn described(&self, set: &CounterSet) -> CounterSetInfo {
+        let mut info = set.info.clone();
+        info.provider_guid = self.guid.value;
+        info.provider_name = self.name.to_string().into();
+        info.counters = set.counters.iter().map(|counter| counter.info.clone()).collect();
+        for counter in &mut info.counters {
+            counter.unit = counter_of(counter).unit();
+            counter.source = self.application_identity.to_string().into();
+        }
+        info
+    }
 }

@@ -1,6 +1,8 @@
 //! From the tree of a manifest to its draft: elements and attributes, each by itself.
 
 use roxmltree::{Document, Node};
+use tachograph_schema::words::{Attribute as TextAttribute, COUNTER_ATTRIBUTES, Notation, SET_ATTRIBUTES};
+use tachograph_schema::{Attributes, CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType};
 
 use super::draft::{CounterDraft, Draft, ProviderDraft, SetDraft, StructDraft};
 use super::element::{Reader, label};
@@ -8,7 +10,6 @@ use super::model::{ProviderType, SchemaVersion};
 use super::types::ROLES;
 use super::values;
 use super::violation::{Position, shown};
-use crate::registration::Attributes;
 
 const NAMESPACE: &str = "http://schemas.microsoft.com/win/2005/12/counters";
 
@@ -108,10 +109,10 @@ fn read_provider(
 }
 
 fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> SetDraft {
-    reader.check_attributes(
-        node,
-        &["guid", "uri", "symbol", "name", "description", "instances", "nameID", "descriptionID"],
-    );
+    let known = ["guid", "uri", "symbol", "name", "nameID", "descriptionID"];
+    reader.check_attributes(node, &with_texts(&known, SET_ATTRIBUTES));
+    let mut info = CounterSetInfo::new("", Guid::default(), InstanceType::Single);
+    let is_whole = reader.read_into(node, SET_ATTRIBUTES, &mut info, &["description"]);
     let [name_id, description_id] = ["nameID", "descriptionID"].map(|attribute| {
         check_string_id(node, attribute, version, true, reader);
         reader.optional(node, attribute, values::integer)
@@ -138,8 +139,8 @@ fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Rea
         uri: reader.required(node, "uri", values::some_text),
         symbol: reader.required(node, "symbol", values::some_symbol),
         name: reader.required(node, "name", values::name),
-        description: reader.required(node, "description", values::text),
-        instances: reader.optional(node, "instances", values::instances),
+        info,
+        is_whole,
         name_id,
         description_id,
         structs,
@@ -158,16 +159,15 @@ fn read_struct(node: Node<'_, '_>, reader: &mut Reader<'_>) -> StructDraft {
 }
 
 fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> CounterDraft {
-    let known =
-        ["id", "uri", "type", "detailLevel", "name", "description", "nameID", "descriptionID", "symbol"];
-    let rest = ["defaultScale", "aggregate", "struct", "field"];
-    reader.check_attributes(node, &[&known, &ROLES[..], &rest].concat());
+    let known = ["id", "uri", "type", "name", "nameID", "descriptionID", "symbol", "struct", "field"];
+    reader.check_attributes(node, &with_texts(&[&known, &ROLES[..]].concat(), COUNTER_ATTRIBUTES));
+    let mut info = CounterInfo::new(0, "", CounterType::RAWCOUNT);
+    let is_whole = reader.read_into(node, COUNTER_ATTRIBUTES, &mut info, &["detailLevel"]);
     let children = reader.children(node, &["counterAttributes"]);
-    let attributes = match reader.at_most_one(node, &children, "counterAttributes") {
-        Some(all) => read_counter_attributes(node, all, reader),
-        None => Attributes::default(),
-    };
-    let is_displayed = !attributes.has(Attributes::NO_DISPLAYABLE);
+    if let Some(all) = reader.at_most_one(node, &children, "counterAttributes") {
+        info.attributes = read_counter_attributes(node, all, reader);
+    }
+    let is_displayed = !info.attributes.has(Attributes::NO_DISPLAYABLE);
     for name in ["name", "description"] {
         if is_displayed && node.attribute_node(name).is_none() {
             let expected = format!("the attribute {name}: only counters with noDisplay may have none");
@@ -185,20 +185,24 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
         id: reader.required(node, "id", values::counter_id),
         uri: reader.required(node, "uri", values::some_text),
         counter_type: reader.required(node, "type", values::counter_type),
-        detail_level: reader.required(node, "detailLevel", values::detail_level),
+        info,
+        is_whole,
         name: reader.optional(node, "name", values::name),
-        description: reader.optional(node, "description", values::text),
+        has_description: node.has_attribute("description"),
         name_id,
         description_id,
         symbol: reader.optional(node, "symbol", values::symbol),
         companions: ROLES.map(|role| reader.optional(node, role, values::integer)),
         names_companion: ROLES.map(|role| node.has_attribute(role)),
-        default_scale: reader.optional(node, "defaultScale", values::scale),
-        aggregate: reader.optional(node, "aggregate", values::aggregate),
         structure: reader.optional(node, "struct", values::some_text),
         field: reader.optional(node, "field", values::some_text),
-        attributes,
     }
+}
+
+/// The names of all attributes of an element: these, and those of a table.
+fn with_texts<T>(names: &[&'static str], attributes: &[TextAttribute<T>]) -> Vec<&'static str> {
+    let texts = attributes.iter().filter_map(|attribute| attribute.name(Notation::Manifest));
+    names.iter().copied().chain(texts).collect()
 }
 
 /// `counterAttributes`: one to five, each at most once.
@@ -226,7 +230,7 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
                 expected,
             );
         }
-        attributes.0 |= attribute.value.0;
+        attributes = attributes.with(attribute.value);
         places.push((attribute.value, attribute.at));
     }
     attributes

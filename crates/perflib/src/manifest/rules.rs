@@ -56,7 +56,9 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
         let expected = format!("another: the name of a set {fault}");
         reader.warning(name.at, format_args!("{}, name", set.label), shown(&name.value), expected);
     }
-    for counter in set.counters.iter().filter(|counter| !counter.attributes.has(Attributes::NO_DISPLAYABLE)) {
+    for counter in
+        set.counters.iter().filter(|counter| !counter.info.attributes.has(Attributes::NO_DISPLAYABLE))
+    {
         if let Some(name) = &counter.name
             && let Some(fault) = fault_of_counter_name(&name.value)
         {
@@ -152,21 +154,26 @@ fn owner_of(name: &str, named: Named) -> Option<&'static str> {
 /// A string id stands for one text.
 fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
     let mut texts: HashMap<u32, (&str, Position)> = HashMap::new();
+    fn text(name: &Option<Located<Arc<str>>>) -> Option<&str> {
+        name.as_ref().map(|name| &*name.value)
+    }
     for set in sets {
+        // A set without a description has an error already.
         let of_set = [
-            (&set.label, "nameID", &set.name_id, &set.name),
-            (&set.label, "descriptionID", &set.description_id, &set.description),
+            (&set.label, "nameID", &set.name_id, text(&set.name)),
+            (&set.label, "descriptionID", &set.description_id, set.is_whole.then_some(&*set.info.help)),
         ];
         let of_counters = set.counters.iter().flat_map(|counter| {
+            let description = counter.has_description.then_some(&*counter.info.help);
             [
-                (&counter.label, "nameID", &counter.name_id, &counter.name),
-                (&counter.label, "descriptionID", &counter.description_id, &counter.description),
+                (&counter.label, "nameID", &counter.name_id, text(&counter.name)),
+                (&counter.label, "descriptionID", &counter.description_id, description),
             ]
         });
         for (label, attribute, id, text) in of_set.into_iter().chain(of_counters) {
             let (Some(id), Some(text)) = (id, text) else { continue };
-            let (known, at) = *texts.entry(id.value).or_insert((&text.value, id.at));
-            if *known != *text.value {
+            let (known, at) = *texts.entry(id.value).or_insert((text, id.at));
+            if known != text {
                 let expected = format!("another id: in line {} it stands for {}", at.line, shown(known));
                 reader.error(id.at, format_args!("{label}, {attribute}"), id.value.to_string(), expected);
             }
@@ -264,7 +271,7 @@ fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
         (Attributes::DISPLAY_AS_REAL, "displayAsReal", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
     ];
     for (holds, holds_word, hidden, hidden_word) in HIDDEN {
-        if counter.attributes.has(holds) && counter.attributes.has(hidden) {
+        if counter.info.attributes.has(holds) && counter.info.attributes.has(hidden) {
             let found = format!("{hidden_word} beside {holds_word}");
             let expected = format!("one of them: {holds_word} alone has an effect");
             reader.warning(counter.at, format_args!("{}, counterAttributes", counter.label), found, expected);

@@ -84,7 +84,7 @@ mod tests {
                 [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id] = named;
                 set.counters.push(counter);
                 let is_missing = left_out.is_some_and(|role| needed[role].is_some());
-                assert_eq!(set.check_in_words().is_err(), is_missing, "{word} without {left_out:?}");
+                assert_eq!(set.check().is_err(), is_missing, "{word} without {left_out:?}");
             }
         }
     }

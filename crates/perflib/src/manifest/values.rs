@@ -8,14 +8,9 @@ use super::model::{Callback, ProviderType, SchemaVersion};
 use super::types;
 use crate::Guid;
 use crate::block::{MAX_NAME_UNITS, WILDCARD_ID};
-use crate::registration::{Aggregate, Attributes, InstanceType};
+use crate::registration::Attributes;
 
 pub(super) type Value<T> = Result<T, String>;
-
-/// Any text.
-pub(super) fn text(text: &str) -> Value<Arc<str>> {
-    Ok(text.into())
-}
 
 /// A text that is there.
 pub(super) fn some_text(text: &str) -> Value<Arc<str>> {
@@ -69,14 +64,6 @@ pub(super) fn counter_id(text: &str) -> Value<u32> {
     }
 }
 
-/// A default scale.
-pub(super) fn scale(text: &str) -> Value<i32> {
-    match text.parse() {
-        Ok(scale) if (-10..=10).contains(&scale) => Ok(scale),
-        _ => Err("a number from -10 to 10".into()),
-    }
-}
-
 /// A C identifier, or nothing.
 pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
     if text.is_empty() {
@@ -125,47 +112,8 @@ pub(super) fn provider_type(text: &str) -> Value<ProviderType> {
     word(text, &[("userMode", ProviderType::UserMode), ("kernelMode", ProviderType::KernelMode)])
 }
 
-pub(super) fn instances(text: &str) -> Value<InstanceType> {
-    word(
-        text,
-        &[
-            ("single", InstanceType::Single),
-            ("multiple", InstanceType::Multiple),
-            ("globalAggregate", InstanceType::SingleAggregate),
-            ("multipleAggregate", InstanceType::MultipleAggregate),
-            ("globalAggregateHistory", InstanceType::SingleAggregateHistory),
-        ],
-    )
-}
-
-pub(super) fn detail_level(text: &str) -> Value<u32> {
-    word(text, &[("standard", 100), ("advanced", 200)])
-}
-
-pub(super) fn aggregate(text: &str) -> Value<Aggregate> {
-    word(
-        text,
-        &[
-            ("sum", Aggregate::Total),
-            ("avg", Aggregate::Average),
-            ("max", Aggregate::Maximum),
-            ("min", Aggregate::Minimum),
-            ("undefined", Aggregate::Undefined),
-        ],
-    )
-}
-
 pub(super) fn counter_attribute(text: &str) -> Value<Attributes> {
-    word(
-        text,
-        &[
-            ("reference", Attributes::BY_REFERENCE),
-            ("noDisplay", Attributes::NO_DISPLAYABLE),
-            ("noDigitGrouping", Attributes::NO_GROUP_SEPARATOR),
-            ("displayAsHex", Attributes::DISPLAY_AS_HEX),
-            ("displayAsReal", Attributes::DISPLAY_AS_REAL),
-        ],
-    )
+    word(text, &Attributes::WORDS.map(|(name, _, attribute)| (name, attribute)))
 }
 
 pub(super) fn counter_type(text: &str) -> Value<CounterType> {

@@ -177,7 +177,7 @@ fn combine(function: Aggregate, is_first: bool, before: i128, value: i128) -> i1
 #[cfg(test)]
 mod tests {
     use tachograph_counters::CounterType as T;
-    use tachograph_shm::{CellKind, CounterDescription, Description, InstanceKind};
+    use tachograph_shm::{CellKind, CounterInfo, CounterSetInfo};
 
     use super::super::source::Sources;
     use super::*;
@@ -198,9 +198,9 @@ mod tests {
         info.counters.push(counter);
         info.counters.extend(counter_type.base().map(|base| CounterInfo::new(2, "b", base)));
         let set = tachograph_shm::Guid::from_u128(1);
-        let mut description = Description::new("Shop", set, InstanceKind::MultipleAggregate);
+        let mut description = CounterSetInfo::new("Shop", set, InstanceType::MultipleAggregate);
         for counter in &info.counters {
-            let mut described = CounterDescription::new(counter.id, "x", counter.counter_type.0);
+            let mut described = CounterInfo::new(counter.id, "x", counter.counter_type.0);
             described.base_id = counter.base_id;
             described.cell = if counter.id == 1 { cell } else { CellKind::None };
             description.counters.push(described);

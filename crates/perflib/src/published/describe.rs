@@ -1,14 +1,10 @@
 //! From the description in a published file to a registration.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use tachograph_counters::CounterType;
-use tachograph_shm::{CounterDescription, Description, InstanceKind};
+use tachograph_schema::{CellKind, CounterInfo, CounterSetInfo, Guid, InstanceType, Text};
 
 use super::names::{can_be_named, cleaned};
-use crate::Guid;
-use crate::registration::{Aggregate, Attributes, CounterInfo, CounterSetInfo, InstanceType};
 
 /// What a set is called whose description and registration say nothing: its GUID.
 fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
@@ -26,26 +22,24 @@ fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> Strin
 ///
 /// Why the set cannot be shown.
 pub(super) fn info_of(
-    description: &Description,
+    description: &CounterSetInfo,
     registered: Option<&CounterSetInfo>,
 ) -> Result<CounterSetInfo, String> {
-    let guid = description.set;
-    let name = name_of(guid, &description.name, registered);
-    let instance_type = instance_type_of(description.instances);
-    let mut info = CounterSetInfo::new(name, guid, instance_type);
-    info.provider_guid = description.provider;
-    info.provider_name = text(&description.provider_name, registered.map(|known| &known.provider_name));
-    info.help = text(&description.help, registered.map(|known| &known.help));
-    info.instances_help = text(&description.instances_help, registered.map(|known| &known.instances_help));
-    info.detail_level = description.detail_level;
-    info.is_per_process = is_per_process(instance_type);
+    let guid = description.guid;
+    let mut info = description.clone();
+    info.name = name_of(guid, &description.name, registered).into();
+    fill_in(info.texts_mut(), registered.map(CounterSetInfo::texts));
+    // That of one process; the set is of all.
+    info.label = Text::default();
+    info.is_per_process = is_per_process(info.instance_type);
     if info.is_per_process && info.instances_help.is_empty() {
         info.instances_help = "The processes that publish the set, in the order of their start.".into();
     }
     let known = registered.into_iter().flat_map(|set| &set.counters).rev();
     let known: HashMap<u32, &CounterInfo> = known.map(|counter| (counter.id, counter)).collect();
-    let counters = description.counters.iter();
-    info.counters = counters.map(|counter| counter_of(counter, known.get(&counter.id).copied())).collect();
+    for counter in &mut info.counters {
+        complete(counter, known.get(&counter.id).copied());
+    }
     check(&info)?;
     Ok(info)
 }
@@ -65,44 +59,26 @@ pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
     if !can_be_named(&info.name, "x") {
         return Err(format!("no counter path can mean '{}'", info.name));
     }
-    info.check_in_words().map_err(|error| error.to_string())
+    info.check().map_err(|error| error.to_string())
 }
 
-fn counter_of(counter: &CounterDescription, registered: Option<&CounterInfo>) -> CounterInfo {
-    let mut info = CounterInfo::new(counter.id, "", CounterType(counter.counter_type));
-    info.name = text(&counter.name, registered.map(|known| &known.name));
-    info.help = text(&counter.help, registered.map(|known| &known.help));
-    info.unit = text(&counter.unit, registered.map(|known| &known.unit));
-    info.source = "published".into();
-    info.attributes = Attributes(counter.attributes);
-    info.detail_level = counter.detail_level;
-    info.default_scale = counter.default_scale;
-    info.base_id = counter.base_id;
-    info.time_id = counter.time_id;
-    info.frequency_id = counter.frequency_id;
-    info.multiplier_id = counter.multiplier_id;
-    info.aggregate = Aggregate::from_number(counter.aggregate).unwrap_or_default();
+fn complete(counter: &mut CounterInfo, registered: Option<&CounterInfo>) {
+    fill_in(counter.texts_mut(), registered.map(CounterInfo::texts));
+    counter.source = "published".into();
+    // Processes that store the values otherwise publish the same set.
+    (counter.cell, counter.stripes) = (CellKind::Plain, 0);
     // C providers leave their names to the manifest.
-    if info.name.is_empty() && info.is_displayable() {
-        info.name = format!("Counter {}", counter.id).into();
-    }
-    info
-}
-
-/// A text without control characters, or that of the registration where it is empty.
-fn text(given: &str, registered: Option<&Arc<str>>) -> Arc<str> {
-    match (given, registered) {
-        ("", Some(registered)) => Arc::clone(registered),
-        _ => cleaned(given).into(),
+    if counter.name.is_empty() && counter.is_displayable() {
+        counter.name = format!("Counter {}", counter.id).into();
     }
 }
 
-pub(super) fn instance_type_of(kind: InstanceKind) -> InstanceType {
-    match kind {
-        InstanceKind::Single => InstanceType::Single,
-        InstanceKind::Multiple => InstanceType::Multiple,
-        InstanceKind::SingleAggregate => InstanceType::SingleAggregate,
-        InstanceKind::MultipleAggregate => InstanceType::MultipleAggregate,
-        InstanceKind::SingleAggregateHistory => InstanceType::SingleAggregateHistory,
+/// Removes control characters from texts; those that are empty become the registered ones.
+fn fill_in(texts: [&mut Text; 3], registered: Option<[&Text; 3]>) {
+    for (index, text) in texts.into_iter().enumerate() {
+        *text = match registered {
+            Some(registered) if text.is_empty() => registered[index].clone(),
+            _ => cleaned(text).into(),
+        };
     }
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tachograph_shm::folder::Folder;
-use tachograph_shm::{Description, SetReader};
+use tachograph_shm::{CounterSetInfo, SetReader};
 
 use super::control::Connection;
 use super::group::GroupKey;
@@ -17,7 +17,7 @@ pub(crate) struct Member {
     folder: Arc<Folder>,
     file_name: Box<str>,
     file_id: (u64, u64),
-    description: Arc<Description>,
+    description: Arc<CounterSetInfo>,
     key: GroupKey,
     process: u64,
     started: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Member {
 impl Member {
     pub(super) fn new(reader: SetReader, folder: Arc<Folder>) -> Self {
         let description = Arc::clone(reader.description());
-        let key = GroupKey { set: description.set, owner: reader.owner() };
+        let key = GroupKey { set: description.guid, owner: reader.owner() };
         let process = reader.process();
         Self {
             file_name: reader.name().into(),
@@ -75,7 +75,7 @@ impl Member {
         self.file_id
     }
 
-    pub(super) fn description(&self) -> &Arc<Description> {
+    pub(super) fn description(&self) -> &Arc<CounterSetInfo> {
         &self.description
     }
 

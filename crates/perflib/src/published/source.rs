@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use tachograph_counters::{CounterType, Size};
 use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
-use tachograph_shm::{CellKind, CellPlace, CounterDescription, Description, Instance};
+use tachograph_shm::{Attributes, CellKind, CellPlace, CounterInfo, CounterSetInfo, Instance};
 
-use super::describe::instance_type_of;
-use crate::registration::{CounterInfo, CounterSetInfo};
 use crate::{FREQUENCY, Moments};
 
 /// Where the second number of a raw value comes from.
@@ -71,8 +69,8 @@ pub(super) struct Sources {
 impl Sources {
     /// The sources of a registration's counters in a file with this description. A counter that the file does not have, or
     /// has with another type or other companions, has none: values of two kinds are never mixed.
-    pub(super) fn new(info: &CounterSetInfo, description: &Description) -> Self {
-        let is_other_set = instance_type_of(description.instances) != info.instance_type;
+    pub(super) fn new(info: &CounterSetInfo, description: &CounterSetInfo) -> Self {
+        let is_other_set = description.instance_type != info.instance_type;
         let places = Places::of(description);
         let cells = CellPlace::of_all(description);
         let source = |counter: &CounterInfo| {
@@ -103,17 +101,15 @@ impl Sources {
 }
 
 /// Whether a file's counter is what the registration says.
-fn is_same(info: &CounterInfo, described: &CounterDescription) -> bool {
-    info.counter_type.0 == described.counter_type
-        && (info.base_id, info.time_id, info.frequency_id, info.multiplier_id)
-            == (described.base_id, described.time_id, described.frequency_id, described.multiplier_id)
+fn is_same(info: &CounterInfo, described: &CounterInfo) -> bool {
+    info.counter_type == described.counter_type && info.companion_ids() == described.companion_ids()
 }
 
 /// The places of a description's counters, by id. Of several with one id, the first.
 struct Places(HashMap<u32, usize>);
 
 impl Places {
-    fn of(description: &Description) -> Self {
+    fn of(description: &CounterSetInfo) -> Self {
         let places = description.counters.iter().enumerate().rev();
         Self(places.map(|(place, counter)| (counter.id, place)).collect())
     }
@@ -125,20 +121,20 @@ impl Places {
 
 impl Source {
     fn new(
-        counter: &CounterDescription,
+        counter: &CounterInfo,
         cell: CellPlace,
-        description: &Description,
+        description: &CounterSetInfo,
         places: &Places,
         cells: &[CellPlace],
     ) -> Self {
-        let counter_type = CounterType(counter.counter_type);
+        let counter_type = counter.counter_type;
         let with_cell = |id: Option<u32>| {
             let place = places.get(id?)?;
             (description.counters[place].cell != CellKind::None).then_some(cells[place])
         };
         let mask_of = |id: Option<u32>| {
             let base = id.and_then(|id| places.get(id));
-            base.map_or(u64::MAX, |place| mask(CounterType(description.counters[place].counter_type)))
+            base.map_or(u64::MAX, |place| mask(description.counters[place].counter_type))
         };
         let time = with_cell(counter.time_id);
         let second = match (counter_type.formula(), counter_type.subtype()) {
@@ -167,7 +163,7 @@ impl Source {
             second,
             multiplier,
             frequency,
-            is_by_reference: counter.attributes & CounterDescription::BY_REFERENCE != 0,
+            is_by_reference: counter.attributes.has(Attributes::BY_REFERENCE),
             is_difference: counter_type.needs_two_samples(),
             keeps_sums: counter.cell != CellKind::Plain || counter.stripes > 0,
         }

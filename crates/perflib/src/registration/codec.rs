@@ -14,7 +14,7 @@ mod strings;
 mod text;
 
 pub use encode::{MAX_REGISTRATION_BYTES, encode};
-pub use set::{RegisteredCounter, RegisteredSet, decode_counter, decode_set};
+pub use set::{RegisteredCounter, RegisteredSet, decode_counter, decode_set, expect_guid};
 pub use strings::{Strings, decode_strings};
 pub use text::{decode_guid, decode_text};
 

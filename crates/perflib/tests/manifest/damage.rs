@@ -37,7 +37,7 @@ fn flip(text: &str, bits: fn(usize) -> std::ops::Range<u32>) {
             assert_eq!(checked.manifest.is_none(), checked.violations.errors() > 0, "{place}, bit {bit}");
             refused += usize::from(checked.manifest.is_none());
             if let Some(manifest) = checked.manifest {
-                manifest.counter_sets().for_each(|set| set.check_in_words().expect("what can be registered"));
+                manifest.counter_sets().for_each(|set| set.check().expect("what can be registered"));
             }
             bytes[place] ^= 1 << bit;
         }

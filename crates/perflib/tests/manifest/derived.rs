@@ -17,16 +17,16 @@ mod every_type {
 fn same<S: CounterSet>(manifest: &Manifest, place: usize) {
     let set = manifest.counter_sets().nth(place).expect("a set");
     let derived = S::description();
-    assert_eq!(derived.set.to_string(), set.guid.to_string());
-    assert_eq!(derived.provider.to_string(), set.provider_guid.to_string());
+    assert_eq!(derived.guid.to_string(), set.guid.to_string());
+    assert_eq!(derived.provider_guid.to_string(), set.provider_guid.to_string());
     assert_eq!(derived.provider_name, *set.provider_name);
-    assert_eq!((derived.name.as_str(), derived.help.as_str()), (&*set.name, &*set.help));
-    assert_eq!(derived.instances as u32, set.instance_type as u32);
+    assert_eq!((derived.name.as_ref(), derived.help.as_ref()), (&*set.name, &*set.help));
+    assert_eq!(derived.instance_type, set.instance_type);
     assert_eq!(derived.counters.len(), set.counters.len());
     for counter in &derived.counters {
         let info = &set.counters[set.position(counter.id).expect("the same ids")];
         let name = &info.name;
-        assert_eq!(counter.counter_type, info.counter_type.0, "{name}");
+        assert_eq!(counter.counter_type, info.counter_type, "{name}");
         assert!(name.is_empty() || counter.name == **name, "{name}");
         assert_eq!((counter.base_id, counter.detail_level), (info.base_id, info.detail_level), "{name}");
         assert_eq!(counter.default_scale, info.default_scale, "{name}");
@@ -36,9 +36,9 @@ fn same<S: CounterSet>(manifest: &Manifest, place: usize) {
         assert_eq!(counter.multiplier_id, info.multiplier_id, "{name}");
         if !info.counter_type.is_base() {
             assert_eq!(counter.help, *info.help, "{name}");
-            assert_eq!(counter.aggregate, info.aggregate as u32, "{name}");
+            assert_eq!(counter.aggregate, info.aggregate, "{name}");
             // By reference has no counterpart.
-            assert_eq!(counter.attributes, info.attributes.0 & !1, "{name}");
+            assert_eq!(counter.attributes.0, info.attributes.0 & !1, "{name}");
         }
     }
 }

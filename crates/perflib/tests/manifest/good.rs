@@ -25,34 +25,37 @@ fn every_attribute_is_read() {
     assert_eq!(provider.provider_type, ProviderType::UserMode);
     assert_eq!(provider.resource_base, None);
     let [shop, carts] = provider.counter_sets.as_slice() else { panic!("two sets") };
-    assert_eq!(shop.guid.value, guid(0x41));
-    assert_eq!((&*shop.uri, &*shop.symbol, &*shop.name.value), ("Example.Shop", "Shop", "Shop"));
-    assert_eq!(&*shop.description, "What the shop did & what it has.");
+    assert_eq!(shop.info.guid, guid(0x41));
+    assert_eq!((&*shop.uri, &*shop.symbol, &*shop.info.name), ("Example.Shop", "Shop", "Shop"));
+    assert_eq!(&*shop.info.help, "What the shop did & what it has.");
     assert_eq!(
-        (shop.instances, shop.name_id, shop.description_id),
+        (shop.info.instance_type, shop.name_id, shop.description_id),
         (InstanceType::Single, Some(100), Some(102))
     );
-    assert_eq!(carts.instances, InstanceType::MultipleAggregate);
+    assert_eq!(carts.info.instance_type, InstanceType::MultipleAggregate);
     assert!(shop.structs.is_empty());
 
     let [requests, open, time, base, hits, lookups, state] = shop.counters.as_slice() else {
         panic!("seven")
     };
-    assert_eq!((requests.id.value, requests.default_scale, requests.detail_level), (1, -2, 100));
+    assert_eq!((requests.info.id, requests.info.default_scale, requests.info.detail_level), (1, -2, 100));
     assert_eq!(requests.symbol.as_deref(), Some("ShopRequests"));
     assert_eq!((requests.name_id, requests.description_id), (Some(104), Some(106)));
-    assert_eq!(requests.counter_type, CounterType::BULK_COUNT);
-    assert_eq!((open.detail_level, open.aggregate), (200, Aggregate::Total));
-    assert_eq!(open.attributes, Attributes::DISPLAY_AS_REAL);
-    assert_eq!((time.base_id, time.time_id), (Some(4), None));
-    assert_eq!((&base.name, &base.description, base.attributes), (&None, &None, Attributes::NO_DISPLAYABLE));
-    assert_eq!((hits.id.value, hits.base_id, &hits.symbol), (16, Some(17), &None));
-    assert_eq!(lookups.attributes.0, 3);
-    assert_eq!(state.attributes.0, 5);
+    assert_eq!(requests.info.counter_type, CounterType::BULK_COUNT);
+    assert_eq!((open.info.detail_level, open.info.aggregate), (200, Aggregate::Total));
+    assert_eq!(open.info.attributes, Attributes::DISPLAY_AS_REAL);
+    assert_eq!((time.info.base_id, time.info.time_id), (Some(4), None));
+    assert_eq!(
+        (&*base.info.name, &*base.info.help, base.info.attributes),
+        ("", "", Attributes::NO_DISPLAYABLE)
+    );
+    assert_eq!((hits.info.id, hits.info.base_id, &hits.symbol), (16, Some(17), &None));
+    assert_eq!(lookups.info.attributes.0, 3);
+    assert_eq!(state.info.attributes.0, 5);
     let [_, _, busy, workers, count, clock, _] = carts.counters.as_slice() else { panic!("seven") };
-    assert_eq!((busy.time_id, busy.frequency_id), (Some(5), Some(6)));
-    assert_eq!(workers.multiplier_id, Some(4));
-    let aggregates = [busy, workers, count, clock].map(|counter| counter.aggregate);
+    assert_eq!((busy.info.time_id, busy.info.frequency_id), (Some(5), Some(6)));
+    assert_eq!(workers.info.multiplier_id, Some(4));
+    let aggregates = [busy, workers, count, clock].map(|counter| counter.info.aggregate);
     assert_eq!(
         aggregates,
         [Aggregate::Average, Aggregate::Maximum, Aggregate::Minimum, Aggregate::Undefined]
@@ -68,11 +71,11 @@ fn a_kernel_mode_provider_with_prefixes() {
     assert_eq!((provider.provider_type, provider.resource_base), (ProviderType::KernelMode, Some(0x100)));
     assert!(provider.symbol.is_none());
     let set = &provider.counter_sets[0];
-    assert_eq!(set.instances, InstanceType::SingleAggregateHistory);
+    assert_eq!(set.info.instance_type, InstanceType::SingleAggregateHistory);
     assert_eq!((&*set.structs[0].name, &*set.structs[0].c_type), ("Values", "PUMP_VALUES"));
     let counter = &set.counters[0];
     assert_eq!((counter.structure.as_deref(), counter.field.as_deref()), (Some("Values"), Some("Strokes")));
-    assert_eq!(counter.id.value, u32::MAX - 1);
+    assert_eq!(counter.info.id, u32::MAX - 1);
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn what_is_registered_of_it() {
     let manifest = good(SHOP);
     let sets: Vec<_> = manifest.counter_sets().collect();
     for set in &sets {
-        set.check_in_words().expect("what can be registered");
+        set.check().expect("what can be registered");
         assert_eq!((set.provider_guid, &*set.provider_name), (guid(0x40), "Shop"));
     }
     let shop = &sets[0];
@@ -109,7 +112,7 @@ fn every_word_of_instances_and_attributes() {
         ("globalAggregateHistory", InstanceType::SingleAggregateHistory),
     ] {
         let text = SHOP.replace("\"multipleAggregate\"", &format!("\"{word}\""));
-        assert_eq!(good(&text).provider.counter_sets[1].instances, instances);
+        assert_eq!(good(&text).provider.counter_sets[1].info.instance_type, instances);
     }
     for (word, attribute) in [
         ("reference", 1),
@@ -119,10 +122,10 @@ fn every_word_of_instances_and_attributes() {
         ("displayAsHex", 0x10),
     ] {
         let text = SHOP.replace("\"displayAsReal\"", &format!("\"{word}\""));
-        assert_eq!(good(&text).provider.counter_sets[0].counters[1].attributes.0, attribute);
+        assert_eq!(good(&text).provider.counter_sets[0].counters[1].info.attributes.0, attribute);
     }
     let defaults = SHOP.replace(" instances=\"multipleAggregate\"", "").replace("callback=\"custom\"", "");
     let defaults = good(&defaults.replace("providerType=\"userMode\"", "")).provider;
-    assert_eq!(defaults.counter_sets[1].instances, InstanceType::Single);
+    assert_eq!(defaults.counter_sets[1].info.instance_type, InstanceType::Single);
     assert_eq!((defaults.callback, defaults.provider_type), (Callback::Default, ProviderType::UserMode));
 }

@@ -2,7 +2,7 @@
 
 use tachograph_perflib::Query;
 use tachograph_perflib::block::{Content, Identifier, decode};
-use tachograph_shm::{Description, InstanceKind, SetFile, Slot};
+use tachograph_shm::{Aggregate, Description, InstanceKind, SetFile, Slot};
 
 use crate::made::{Consumer, publish, rows, set, shop, with_timer};
 
@@ -18,7 +18,7 @@ fn instance(file: &SetFile, name: &str, values: [u64; 2]) -> Slot {
 /// The gauge's aggregate is the largest.
 fn with_maximum(kind: InstanceKind) -> Description {
     let mut description = shop(kind);
-    description.counters[1].aggregate = 4;
+    description.counters[1].aggregate = Aggregate::Maximum;
     description
 }
 

@@ -188,8 +188,8 @@ fn sets_wait_together() {
     let folder = tempfile::tempdir().expect("a folder");
     let description = |number: u128| {
         let mut description = shop(InstanceKind::Multiple);
-        description.name = format!("Shop {number}");
-        description.set = Guid::from_u128(number);
+        description.name = format!("Shop {number}").into();
+        description.guid = Guid::from_u128(number);
         description
     };
     let _bad: Vec<_> = (1..=10)
@@ -216,8 +216,8 @@ fn the_moment_comes_after_the_answers() {
     let answered = Arc::new(AtomicI64::new(0));
     let _sets = [1, 2].map(|number| {
         let mut description = shop(InstanceKind::Multiple);
-        description.name = format!("Shop {number}");
-        description.set = Guid::from_u128(number);
+        description.name = format!("Shop {number}").into();
+        description.guid = Guid::from_u128(number);
         let (clock, answered) = (clock.clone(), Arc::clone(&answered));
         let answer = move |request: &Request| {
             if request.kind == Kind::CollectStart {

@@ -19,8 +19,8 @@ use crate::trust::wait_for_shop;
 /// The shop of a number.
 fn shop_of(number: u128) -> Description {
     let mut description = shop(InstanceKind::Multiple);
-    description.name = format!("Shop {number}");
-    description.set = tachograph_shm::Guid::from_u128(number);
+    description.name = format!("Shop {number}").into();
+    description.guid = tachograph_shm::Guid::from_u128(number);
     description
 }
 
@@ -86,7 +86,7 @@ fn queries_ask_at_the_same_time() {
 
 /// A provider of the library with a callback, and its instance.
 fn callback(folder: &Path) -> (dynamic::Provider, Arc<dynamic::Instance>) {
-    let guid = shop_of(1).set;
+    let guid = shop_of(1).guid;
     let publisher = Publisher::new().folder(folder);
     let options = dynamic::Options { publisher, control: Some(Arc::new(|_| Ok(()))) };
     let provider = dynamic::Provider::start(guid, options).expect("it starts");

@@ -154,7 +154,7 @@ fn files_of_sets_that_nobody_collects_are_closed() {
     let before = open_files(folder.path());
     for number in 1..=20 {
         let mut other = shop(InstanceKind::Single);
-        other.set = tachograph_shm::Guid::from_u128(number);
+        other.guid = tachograph_shm::Guid::from_u128(number);
         let other = publish(folder.path(), other);
         collect();
         assert!(open_files(folder.path()) > before, "{number}");

@@ -9,7 +9,9 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::{CounterType as T, RawValue};
 use tachograph_perflib::published::Published;
 use tachograph_perflib::{Clock, Numbering, Query, Registry};
-use tachograph_shm::{CellKind, CounterDescription, Description, Guid, InstanceKind, Options, SetFile, Slot};
+use tachograph_shm::{
+    Attributes, CellKind, CounterDescription, Description, Guid, InstanceKind, Options, SetFile, Slot,
+};
 
 pub(crate) const SHOP: Guid = Guid::from_u128(0x5409);
 /// Requests that were answered, and open orders.
@@ -32,7 +34,7 @@ pub(crate) fn with_timer(mut description: Description) -> Description {
     timer.base_id = Some(8);
     let mut base = CounterDescription::new(8, "", T::AVERAGE_BASE.0);
     base.cell = CellKind::None;
-    base.attributes = CounterDescription::NO_DISPLAYABLE;
+    base.attributes = Attributes::NO_DISPLAYABLE;
     description.counters.extend([timer, base]);
     description
 }

@@ -8,7 +8,7 @@ use tachograph_perflib::block::{Content, DecodeOptions, Identifier, decode_with}
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{ErrorCode, Guid, Query};
 use tachograph_shm::cell::{Pair, set_ratio};
-use tachograph_shm::{CellKind, CounterDescription, Description, InstanceKind};
+use tachograph_shm::{Attributes, CellKind, CounterDescription, Description, InstanceKind};
 
 use crate::made::{
     Consumer, SHOP, publish, publish_single, published, registry, rows, set, shop, with_timer,
@@ -122,7 +122,7 @@ fn cells_become_raw_values() {
     counter(29, T::RAWCOUNT, CellKind::Plain, none);
     counter(30, T::COUNTER_COUNTER, CellKind::Plain, none);
     let mut reference = CounterDescription::new(31, "By Reference", T::LARGE_RAWCOUNT.0);
-    reference.attributes = CounterDescription::BY_REFERENCE;
+    reference.attributes = Attributes::BY_REFERENCE;
     description.counters.push(reference);
     let place = |id: u32| description.position(id).expect("the counter");
     let (_file, slot) = publish_single(folder.path(), description.clone());
@@ -206,7 +206,7 @@ fn in_blocks_a_single_set_has_one_instance() {
         counter_id: Some(1),
         instance_id: None,
         index: 0,
-        name: name.into(),
+        name: name.to_owned(),
     };
     let mut query = Query::open(&registry, None).expect("a query");
     let mut identifiers = [identifier(""), identifier("*")];
@@ -267,8 +267,8 @@ fn registered_sets_wait_for_their_program() {
     assert_eq!(consumer.collect(), rows::<1, 0>([]));
     // A program in C says no names.
     let mut description = shop(InstanceKind::Single);
-    (description.name, description.help) = (String::new(), String::new());
-    description.counters.iter_mut().for_each(|counter| counter.name.clear());
+    (description.name, description.help) = ("".into(), "".into());
+    description.counters.iter_mut().for_each(|counter| counter.name = "".into());
     let (file, slot) = publish_single(folder.path(), description);
     set(&slot, 0, 4);
     assert_eq!(consumer.collect(), rows([(&program(), [4])]));
@@ -294,7 +294,7 @@ fn registries_that_follow_share_what_is_the_same() {
     assert!(second.is_same(&first));
     let other = Description {
         name: "Other".into(),
-        set: tachograph_shm::Guid::from_u128(77),
+        guid: tachograph_shm::Guid::from_u128(77),
         ..shop(InstanceKind::Multiple)
     };
     let file = publish(folder.path(), other);

@@ -81,8 +81,8 @@ fn sets_of_the_machine_are_nobody_elses() {
     let folder = tempfile::tempdir().expect("a folder");
     let guid = Guid::from_bytes(SHOP.to_bytes());
     let named = |name: &str, set: u128| Description {
-        name: name.into(),
-        set: tachograph_shm::Guid::from_u128(set),
+        name: name.to_owned().into(),
+        guid: tachograph_shm::Guid::from_u128(set),
         ..shop(InstanceKind::Single)
     };
     let _files = [
@@ -112,7 +112,7 @@ fn sets_of_the_machine_are_nobody_elses() {
 fn the_first_keeps_the_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
-    let second = Description { set: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
+    let second = Description { guid: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
     let _second = publish_single(folder.path(), second);
     let published = published(folder.path());
     let both = registry(&published, None);
@@ -130,8 +130,8 @@ fn names_that_no_path_can_mean_are_refused() {
     let mut files = Vec::new();
     for (set, name) in (1..).zip([r"A\B", "Shop (old)", "All*", "Wh?t", " ", r"\\M"]) {
         let description = Description {
-            name: name.into(),
-            set: tachograph_shm::Guid::from_u128(set),
+            name: name.to_owned().into(),
+            guid: tachograph_shm::Guid::from_u128(set),
             ..shop(InstanceKind::Single)
         };
         files.push(publish_single(folder.path(), description));
@@ -140,7 +140,7 @@ fn names_that_no_path_can_mean_are_refused() {
     description.counters[0].name = r"a\b".into();
     files.push(publish_single(folder.path(), description));
     let mut description = shop(InstanceKind::Single);
-    description.set = tachograph_shm::Guid::from_u128(100);
+    description.guid = tachograph_shm::Guid::from_u128(100);
     description.name = "Twins".into();
     description.counters[1].name = "REQUESTS/sec".into();
     // The writer, or else the reader, refuses two counters of one name.
@@ -169,7 +169,7 @@ fn control_characters_are_replaced() {
 fn another_version_is_never_mixed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut old = shop(InstanceKind::Multiple);
-    old.counters[1].counter_type = T::BULK_COUNT.0;
+    old.counters[1].counter_type = T::BULK_COUNT;
     let file = publish(folder.path(), old);
     let slot = file.create_instance("old", 0).expect("an instance");
     set(&slot, 0, 1);

@@ -3,24 +3,21 @@
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{Field, FieldsNamed, Type as SynType};
-use tachograph_schema::CounterType;
-use tachograph_shm::naming::fault_of_counter_name;
+use tachograph_schema::naming::fault_of_counter_name;
+use tachograph_schema::words::COUNTER_ATTRIBUTES;
+use tachograph_schema::{Attributes, CellKind, CounterInfo, CounterType};
 
-use super::{Counter, DETAILS, OwnBase, Spans};
-use crate::attributes::{Entries, Errors, Value, documentation, listed};
+use super::{Counter, OwnBase, Spans};
+use crate::attributes::{Entries, Errors, Value, documentation};
 use crate::types::{self, has_number, word};
 
-const COUNTER_KEYS: &[&str] = &[
+/// The keys of `#[counter(...)]` beside the attributes that are texts.
+const COUNTER_KEYS: [&str; 11] = [
     "name",
     "id",
     "type",
     "base",
     "base_id",
-    "unit",
-    "help",
-    "scale",
-    "detail",
-    "aggregate",
     "display",
     "no_display",
     "striped",
@@ -29,15 +26,7 @@ const COUNTER_KEYS: &[&str] = &[
     "multiplier",
 ];
 
-const AGGREGATES: &[(&str, u32)] = &[("sum", 1), ("avg", 2), ("min", 3), ("max", 4)];
-
-const DISPLAYS: &[(&str, u64)] = &[("no_grouping", 4), ("real", 8), ("hex", 16)];
-
-/// Attribute bit of counters that are not shown.
-pub(crate) const NO_DISPLAY: u64 = 2;
-
-/// Most stripes of a counter, and how many it has where none are named.
-const MAX_STRIPES: i64 = 64;
+/// How many stripes a counter has where no number is written.
 const STRIPES: u32 = 16;
 
 /// The type of a field.
@@ -85,13 +74,13 @@ impl Kind {
         format!("{} {}", if self == Self::Average { "an" } else { "a" }, self.name())
     }
 
-    /// The variant of `CellKind`.
-    pub(crate) const fn cell(self) -> &'static str {
+    /// How the value is stored.
+    const fn cell(self) -> CellKind {
         match self {
-            Self::Counter | Self::Striped | Self::Gauge => "Plain",
-            Self::Timer => "Timer",
-            Self::Average | Self::Fraction => "Pair",
-            Self::Ratio => "Ratio",
+            Self::Counter | Self::Striped | Self::Gauge => CellKind::Plain,
+            Self::Timer => CellKind::Timer,
+            Self::Average | Self::Fraction => CellKind::Pair,
+            Self::Ratio => CellKind::Ratio,
         }
     }
 
@@ -151,7 +140,7 @@ pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
 fn give_ids_to_bases(counters: &mut [Counter]) {
     let ids = counters.iter().flat_map(|counter| {
         let base = counter.own_base.as_ref().and_then(|base| base.id);
-        [counter.id, base.unwrap_or(0)]
+        [counter.info.id, base.unwrap_or(0)]
     });
     let mut last = ids.max().unwrap_or(0);
     for base in counters.iter_mut().filter_map(|counter| counter.own_base.as_mut()) {
@@ -164,7 +153,8 @@ fn give_ids_to_bases(counters: &mut [Counter]) {
 
 fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter> {
     let ident = field.ident.clone()?;
-    let mut keys = Entries::of(&field.attrs, "counter", COUNTER_KEYS, ident.span(), errors);
+    let mut keys =
+        Entries::of(&field.attrs, "counter", &COUNTER_KEYS, COUNTER_ATTRIBUTES, ident.span(), errors);
     let Some(kind) = Kind::of(&field.ty) else {
         let names: Vec<_> = Kind::ALL.iter().map(|(name, _)| *name).collect();
         errors.at(
@@ -187,22 +177,16 @@ fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter>
     let companions = ["time", "frequency", "multiplier"].map(|key| keys.field(key, errors));
     let [time, frequency, multiplier] = companions;
     let (own_base, base) = read_base(&mut keys, kind, counter_type, type_span, errors);
-    let help = keys.text("help", errors).map(|(help, _)| help);
-    let stripes = read_stripes(&mut keys, kind, errors);
+    let mut info = CounterInfo::new(id, name, counter_type);
+    info.help = documentation(&field.attrs).into();
+    keys.read_into(COUNTER_ATTRIBUTES, &mut info, errors);
+    info.attributes = read_display(&mut keys, counter_type, errors);
+    info.cell = kind.cell();
+    info.stripes = read_stripes(&mut keys, kind, errors);
     Some(Counter {
         field_type: field.ty.clone(),
-        kind,
-        id,
+        info,
         spans: Spans { id: id_span, name: name_span, counter_type: type_span },
-        name,
-        counter_type,
-        help: help.unwrap_or_else(|| documentation(&field.attrs)),
-        unit: keys.text("unit", errors).map_or(String::new(), |(unit, _)| unit),
-        scale: read_scale(&mut keys, errors),
-        detail: keys.word("detail", DETAILS, errors).unwrap_or(100),
-        aggregate: keys.word("aggregate", AGGREGATES, errors).unwrap_or(0),
-        attributes: read_display(&mut keys, counter_type, errors),
-        stripes,
         own_base,
         companions: [base, time, frequency, multiplier],
         field: ident,
@@ -238,27 +222,20 @@ fn read_id(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<(u32, S
     }
 }
 
-fn read_scale(keys: &mut Entries, errors: &mut Errors) -> i32 {
-    match keys.number("scale", errors) {
-        Some((scale @ -10..=10, _)) => scale as i32,
-        Some((scale, span)) => {
-            errors.at(span, format!("the scale is an exponent of ten for charts, -10 to 10, not {scale}"));
-            0
-        }
-        None => 0,
-    }
-}
-
-fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Errors) -> u64 {
-    let mut attributes = 0;
+fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Errors) -> Attributes {
+    let mut attributes = Attributes::default();
     if keys.flag("no_display", errors) || counter_type.is_base() {
-        attributes |= NO_DISPLAY;
+        attributes = Attributes::NO_DISPLAYABLE;
     }
+    let known = Attributes::WORDS.iter().filter(|(_, word, _)| !word.is_empty());
     if let Some((words, span)) = keys.text("display", errors) {
         for word in words.split(',').map(str::trim) {
-            match DISPLAYS.iter().find(|(name, _)| *name == word) {
-                Some((_, bit)) => attributes |= bit,
-                None => errors.at(span, format!("\"{word}\" is no display: there are {}", listed(DISPLAYS))),
+            match known.clone().find(|(_, name, _)| *name == word) {
+                Some((.., attribute)) => attributes = attributes.with(*attribute),
+                None => {
+                    let known: Vec<_> = known.clone().map(|(_, word, _)| format!("\"{word}\"")).collect();
+                    errors.at(span, format!("\"{word}\" is no display: there are {}", known.join(", ")));
+                }
             }
         }
     }
@@ -278,11 +255,17 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
         }
         _ => {}
     }
+    let max = CounterInfo::MAX_STRIPES;
     match value {
         Value::Nothing => STRIPES,
-        Value::Number(stripes @ 1..=MAX_STRIPES) => stripes as u32,
+        Value::Number(stripes) if (1..=i64::from(max)).contains(&stripes) => stripes as u32,
         _ => {
-            errors.at(span, format!("`striped` stands alone, or is the number of threads with a part of their own, 1 to {MAX_STRIPES}"));
+            errors.at(
+                span,
+                format!(
+                    "`striped` stands alone, or is the number of threads with a part of their own, 1 to {max}"
+                ),
+            );
             0
         }
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
-use tachograph_shm::{Description, Line, Slot};
+use tachograph_shm::{CounterSetInfo, Line, Slot};
 
 use super::{Place, Places, lock};
 use crate::PublishError;
@@ -39,7 +39,7 @@ impl fmt::Debug for Instance {
 }
 
 impl Instance {
-    pub(super) fn new(slot: Slot, places: Arc<Places>, description: &Description) -> Self {
+    pub(super) fn new(slot: Slot, places: Arc<Places>, description: &CounterSetInfo) -> Self {
         let lines = (0..description.counters.len()).map_while(|place| slot.line(place)).collect();
         Self { slot, places, lines, references: Mutex::default() }
     }

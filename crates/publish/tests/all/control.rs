@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use tachograph_publish::dynamic::{Options, Provider};
 use tachograph_publish::{
-    ControlCallback, Counter, CounterDescription, CounterSet, Description, Guid, InstanceKind, Publisher,
-    RequestKind,
+    Attributes, ControlCallback, Counter, CounterDescription, CounterSet, Description, Guid, InstanceKind,
+    Publisher, RequestKind,
 };
 use tachograph_shm::control::{ANSWER, Kind, Request};
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ fn pumps() -> Description {
         CounterDescription::new(1, "Strokes/sec", 0x1041_0500),
         CounterDescription::new(7, "Pressure", 0x0001_0000),
     ];
-    set.counters[1].attributes = CounterDescription::BY_REFERENCE;
+    set.counters[1].attributes = Attributes::BY_REFERENCE;
     set
 }
 

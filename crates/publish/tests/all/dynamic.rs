@@ -4,7 +4,7 @@ use crate::seen;
 
 use tachograph_publish::dynamic::{ControlCallback, Options, Provider, Request};
 use tachograph_publish::{
-    CellKind, CounterDescription, Description, Guid, InstanceKind, PublishError, Publisher,
+    Attributes, CellKind, CounterDescription, Description, Guid, InstanceKind, PublishError, Publisher,
 };
 use tempfile::TempDir;
 
@@ -64,9 +64,9 @@ fn names_that_nobody_could_ask_for_are_refused() {
     assert_eq!(code(provider.register(set.clone())), 87);
     assert_eq!(seen::sets(folder.path()).len(), 0);
     // What is not shown is not asked for, and names of a manifest are missing here.
-    set.counters[0].attributes = CounterDescription::NO_DISPLAYABLE;
-    set.counters[1].name = String::new();
-    set.name = String::new();
+    set.counters[0].attributes = Attributes::NO_DISPLAYABLE;
+    set.counters[1].name = "".into();
+    set.name = "".into();
     provider.register(set).expect("registered");
 }
 
@@ -78,7 +78,7 @@ fn sets_are_registered_once_and_have_counters() {
     assert_eq!(code(provider.register(pumps(InstanceKind::Single))), 183);
     let set = seen::set(folder.path());
     // The template's own provider GUID does not matter.
-    assert_eq!((set.description().provider, set.description().set), (PROVIDER, PUMPS));
+    assert_eq!((set.description().provider_guid, set.description().guid), (PROVIDER, PUMPS));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn values_wrap() {
 fn references_are_for_counters_by_reference() {
     let (folder, provider) = provider();
     let mut set = pumps(InstanceKind::Multiple);
-    set.counters[1].attributes = CounterDescription::BY_REFERENCE;
+    set.counters[1].attributes = Attributes::BY_REFERENCE;
     provider.register(set).expect("registered");
     let north = provider.create_instance(PUMPS, "north", 0).expect("room");
     assert_eq!(code(north.refer(2, Box::new(|| 0))), 1168);
@@ -170,7 +170,7 @@ fn references_are_for_counters_by_reference() {
 fn a_stopped_provider_refuses_all() {
     let (folder, provider) = provider();
     let mut set = pumps(InstanceKind::Multiple);
-    set.counters[1].attributes = CounterDescription::BY_REFERENCE;
+    set.counters[1].attributes = Attributes::BY_REFERENCE;
     provider.register(set.clone()).expect("registered");
     let north = provider.create_instance(PUMPS, "north", 0).expect("room");
     provider.stop();

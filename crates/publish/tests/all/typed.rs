@@ -51,15 +51,15 @@ fn folder() -> (TempDir, Publisher) {
 #[test]
 fn the_description_is_what_the_attributes_say() {
     let set = Shop::description();
-    assert_eq!((set.name.as_str(), set.help.as_str()), ("Shop", "What the shop did."));
-    assert_eq!((set.provider_name.as_str(), set.provider), ("Shop", set.set));
+    assert_eq!((set.name.as_ref(), set.help.as_ref()), ("Shop", "What the shop did."));
+    assert_eq!((set.provider_name.as_ref(), set.provider_guid), ("Shop", set.guid));
     assert_eq!(
-        (set.instances, set.instances_help.as_str(), set.detail_level),
+        (set.instance_type, set.instances_help.as_ref(), set.detail_level),
         (InstanceKind::Single, "None.", 200)
     );
     // Version 5 UUID of "Shop" in the UUID of the URL urn:tachograph:counter-sets.
-    assert_eq!(set.set, Guid::parse("bd03b821-6d01-5cef-96b4-ffdda05d3669"));
-    let names: Vec<_> = set.counters.iter().map(|counter| (counter.id, counter.name.as_str())).collect();
+    assert_eq!(set.guid, Guid::parse("bd03b821-6d01-5cef-96b4-ffdda05d3669"));
+    let names: Vec<_> = set.counters.iter().map(|counter| (counter.id, counter.name.as_ref())).collect();
     let expected = [
         (1, "Requests/sec"),
         (2, "Bytes Read/sec"),
@@ -79,11 +79,11 @@ fn the_description_is_what_the_attributes_say() {
     let plain = [(Plain, 0), (Plain, 4), (Plain, 0), (Timer, 0), (Pair, 3), (Pair, 0), (Ratio, 0)];
     assert_eq!(cells, [&plain[..], &[(None, 0); 4]].concat());
     let [requests, read, open, time] = &set.counters[..4] else { unreachable!("there are eleven") };
-    assert_eq!((requests.unit.as_str(), requests.default_scale, requests.attributes), ("requests", -2, 0));
-    assert_eq!((requests.help.as_str(), read.help.as_str()), ("Requests that were answered.", "Read."));
-    assert_eq!((open.aggregate, open.attributes, open.detail_level), (4, 0x14, 100));
+    assert_eq!((requests.unit.as_ref(), requests.default_scale, requests.attributes.0), ("requests", -2, 0));
+    assert_eq!((requests.help.as_ref(), read.help.as_ref()), ("Requests that were answered.", "Read."));
+    assert_eq!((open.aggregate as u32, open.attributes.0, open.detail_level), (4, 0x14, 100));
     assert_eq!(time.base_id, Some(40));
-    assert!(set.counters[7..].iter().all(|base| base.attributes == 2 && base.base_id.is_none()));
+    assert!(set.counters[7..].iter().all(|base| base.attributes.0 == 2 && base.base_id.is_none()));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn sets_with_aggregates_say_so() {
     let living = jobs.instance("living").expect("room");
     living.done.add(10);
     let mut reader = seen::set(folder.path());
-    assert_eq!(reader.description().instances, InstanceKind::SingleAggregateHistory);
+    assert_eq!(reader.description().instance_type, InstanceKind::SingleAggregateHistory);
     let rows = seen::rows(&mut reader);
     let history: Vec<_> = rows.iter().filter(|row| row.is_history).collect();
     assert_eq!(history.len(), 1);
@@ -283,11 +283,11 @@ fn companions_can_be_fields() {
         size: Gauge,
     }
     let set = Machine::description();
-    assert_eq!((set.provider_name.as_str(), set.help.as_str()), ("Maker", "Of the machine."));
-    assert_eq!(set.provider, Guid::parse("{5f2c9c3e-2f54-4b0e-9d4e-64a3d3a0c0a1}"));
+    assert_eq!((set.provider_name.as_ref(), set.help.as_ref()), ("Maker", "Of the machine."));
+    assert_eq!(set.provider_guid, Guid::parse("{5f2c9c3e-2f54-4b0e-9d4e-64a3d3a0c0a1}"));
     let [up, now, frequency, busy, _, used, size] = &set.counters[..] else { unreachable!("seven") };
     assert_eq!((up.time_id, up.frequency_id), (Some(20), Some(3)));
-    assert_eq!((now.attributes, frequency.id, size.attributes), (2, 3, 2));
+    assert_eq!((now.attributes.0, frequency.id, size.attributes.0), (2, 3, 2));
     assert_eq!((busy.multiplier_id, used.base_id), (Some(31), Some(33)));
     let (folder, publisher) = folder();
     let machine = publisher.start::<Machine>().expect("it starts");

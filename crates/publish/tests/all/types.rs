@@ -1,6 +1,5 @@
 //! The counter types that the derive knows are those of winperf.h.
 
-use tachograph_counters::CounterType;
 use tachograph_publish::{Counter, CounterSet, Gauge};
 
 macro_rules! types {
@@ -67,8 +66,8 @@ types! {
 fn words_have_the_names_of_winperf() {
     let set = AllTypes::description();
     for counter in &set.counters[7..] {
-        let known = CounterType(counter.counter_type).name();
-        assert_eq!(known.map(str::to_lowercase).as_deref(), Some(counter.name.as_str()));
+        let known = counter.counter_type.name();
+        assert_eq!(known.map(str::to_lowercase).as_deref(), Some(counter.name.as_ref()));
     }
     let bases = [
         "PERF_RAW_BASE",
@@ -78,7 +77,7 @@ fn words_have_the_names_of_winperf() {
         "PERF_COUNTER_MULTI_BASE",
     ];
     for (counter, name) in set.counters.iter().zip(bases) {
-        assert_eq!(CounterType(counter.counter_type).name(), Some(name));
+        assert_eq!(counter.counter_type.name(), Some(name));
     }
     assert_eq!(set.counters.len(), 7 + 31);
 }

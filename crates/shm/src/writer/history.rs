@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cell::{Pair, ratio_of, set_ratio};
 use crate::layout::{LINE, plain, slot};
-use crate::{CellKind, CounterDescription, Description};
+use crate::{Aggregate, Attributes, CellKind, CounterSetInfo};
 
 /// Takes the values of an instance that ends over into the history. `cells` says of each counter at which line of a slot it
 /// begins, and how many lines it has.
 pub(super) fn fold(
-    description: &Description,
+    description: &CounterSetInfo,
     cells: &[(u32, u32)],
     ended: &[AtomicU64],
     history: &[AtomicU64],
@@ -38,7 +38,7 @@ pub(super) fn fold(
                 }
                 CellKind::Plain => {
                     let has_value = |cell: &[AtomicU64]| cell[plain::HAS_VALUE].load(Ordering::Relaxed) != 0;
-                    let by_reference = counter.attributes & CounterDescription::BY_REFERENCE != 0;
+                    let by_reference = counter.attributes.has(Attributes::BY_REFERENCE);
                     if by_reference && !has_value(from) {
                         continue;
                     }
@@ -49,9 +49,9 @@ pub(super) fn fold(
                         ((value as i64).min(before as i64), (value as i64).max(before as i64));
                     let after = match counter.aggregate {
                         // A striped value is all of its lines together: there is no least or largest of them.
-                        3 | 4 if count == 1 && is_first => value,
-                        3 if count == 1 => least as u64,
-                        4 if count == 1 => greatest as u64,
+                        Aggregate::Minimum | Aggregate::Maximum if count == 1 && is_first => value,
+                        Aggregate::Minimum if count == 1 => least as u64,
+                        Aggregate::Maximum if count == 1 => greatest as u64,
                         _ => value.wrapping_add(before),
                     };
                     to[plain::VALUE].store(after, Ordering::Relaxed);

@@ -11,14 +11,14 @@ use crate::layout::{LINE, PAGE, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, reserve};
 use crate::problem::WriteError;
 use crate::slots::{Places, SlotOwner};
-use crate::{Description, InstanceKind};
+use crate::{CounterSetInfo, InstanceType};
 
 /// How much a file grows at least, so that not every instance asks the kernel for room.
 const GROWTH: usize = 16 * PAGE;
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(super) description: Arc<Description>,
+    pub(super) description: Arc<CounterSetInfo>,
     pub(crate) mapping: Arc<Mapping>,
     /// Nothing where nobody sees the set.
     pub(super) published: Option<Published>,
@@ -133,7 +133,7 @@ impl Inner {
         places.live.remove(&(owner.name.clone(), owner.id));
         let Some(&place) = owner.places.first() else { return };
         let words = self.mapping.words();
-        if self.description.instances == InstanceKind::SingleAggregateHistory {
+        if self.description.instance_type == InstanceType::SingleAggregateHistory {
             // Odd: who reads now would count the instance twice, or not at all.
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
             self.slot(place)[slot::LIFE].store(0, Ordering::Release);

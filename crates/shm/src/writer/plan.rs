@@ -2,11 +2,11 @@
 
 use crate::layout::{HEADER_BYTES, LINE_BYTES, MAX_FILE, PAGE};
 use crate::problem::{Problem, WriteError};
-use crate::{Description, InstanceKind, encoding};
+use crate::{CounterSetInfo, InstanceType, encoding};
 
 /// What a file will be.
 pub(super) struct Plan {
-    pub(super) description: Description,
+    pub(super) description: CounterSetInfo,
     pub(super) encoded: Vec<u8>,
     pub(super) slots_at: usize,
     pub(super) slot_bytes: usize,
@@ -15,8 +15,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(description: Description, capacity: u32) -> Result<Self, WriteError> {
-        encoding::check(&description).map_err(WriteError::Description)?;
+    pub(super) fn new(description: CounterSetInfo, capacity: u32) -> Result<Self, WriteError> {
+        encoding::check(&description).map_err(WriteError::CounterSetInfo)?;
         let encoded = encoding::encode(&description);
         let slots_at = (HEADER_BYTES + encoded.len()).next_multiple_of(PAGE);
         let slot_bytes = description.slot_lines() * LINE_BYTES;
@@ -24,12 +24,13 @@ impl Plan {
         if most == 0 {
             let found = format!("{slot_bytes} bytes an instance");
             let problem = Problem::new(0, found, "a set that 1 GiB holds at least one instance of");
-            return Err(WriteError::Description(problem));
+            return Err(WriteError::CounterSetInfo(problem));
         }
         let wanted = if capacity == 0 { 65_536 } else { capacity as usize };
         // The history has a slot of its own.
-        let capacity =
-            (wanted + usize::from(description.instances == InstanceKind::SingleAggregateHistory)).min(most);
+        let capacity = (wanted
+            + usize::from(description.instance_type == InstanceType::SingleAggregateHistory))
+        .min(most);
         let mut first = 1;
         let place = |lines: usize| {
             let cell = (first, lines as u32);

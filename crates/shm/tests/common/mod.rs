@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{
-    CellKind, CounterDescription, Description, Guid, InstanceKind, OpenError, Options, Reading, SetFile,
-    SetReader,
+    Aggregate, Attributes, CellKind, CounterDescription, Description, Guid, InstanceKind, OpenError, Options,
+    Reading, SetFile, SetReader,
 };
 
 pub(crate) const SET: Guid = Guid::parse("{11111111-2222-3333-4444-555555555555}");
@@ -30,11 +30,11 @@ pub(crate) fn description(instances: InstanceKind) -> Description {
         let mut counter = CounterDescription::new(id, name, 0x1041_0500);
         counter.cell = cell;
         counter.unit = "orders".into();
-        counter.help = format!("Help of {name}.");
+        counter.help = format!("Help of {name}.").into();
         counter
     };
     let mut plain = counter(1, "Orders/sec", CellKind::Plain);
-    plain.aggregate = 1;
+    plain.aggregate = Aggregate::Total;
     let mut timer = counter(2, "Avg. sec/Order", CellKind::Timer);
     timer.base_id = Some(3);
     let base = counter(3, "Orders Base", CellKind::None);
@@ -44,7 +44,7 @@ pub(crate) fn description(instances: InstanceKind) -> Description {
     ratio.base_id = Some(6);
     let ratio_base = counter(6, "Pool Base", CellKind::None);
     let mut reference = counter(7, "By Reference", CellKind::Plain);
-    reference.attributes = CounterDescription::BY_REFERENCE;
+    reference.attributes = Attributes::BY_REFERENCE;
     set.counters = vec![plain, timer, base, striped, ratio, ratio_base, reference];
     set
 }

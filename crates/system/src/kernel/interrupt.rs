@@ -11,7 +11,7 @@ use crate::Roots;
 use crate::file::KeptFile;
 use crate::ordered::{bring, finished};
 use crate::scan::{lines, number, words};
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const RATE: u32 = 1;
 
@@ -23,7 +23,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
     help: "Interrupts by their line, summed over all processors.",
     instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and its meaning (`LOC Local timer interrupts`); then _Total.",
     total: "The sum of all lines but TLB, whose interrupts are also counted in CAL: what /proc/stat gives.",
-    counters: &[CounterRow::new(
+    counters: &[CounterInfo::row(
         RATE,
         "Interrupts/sec",
         CounterType::BULK_COUNT,
@@ -42,7 +42,7 @@ pub(crate) static SOFTIRQ: SetTable = SetTable {
     help: "Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. Windows' nearest are DPCs.",
     instances: "The kinds in the kernel's order, such as TIMER, NET_RX, BLOCK, SCHED, RCU; then _Total.",
     total: "The sum of all kinds.",
-    counters: &[CounterRow::new(
+    counters: &[CounterInfo::row(
         RATE,
         "SoftIRQs/sec",
         CounterType::BULK_COUNT,

@@ -11,7 +11,7 @@ use crate::Roots;
 use crate::file::KeptFile;
 use crate::ordered::finished;
 use crate::scan::{lines, number, words};
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const SOME: u32 = 1;
 const FULL: u32 = 2;
@@ -25,8 +25,8 @@ const WHOLE: u64 = 10_000;
 /// The resources, which are the files' names, in the order of the instances.
 const RESOURCES: [&str; 4] = ["cpu", "memory", "io", "irq"];
 
-const fn average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
-    CounterRow::new(id, name, CounterType::RAW_FRACTION, "%", 0, source, help).base(AVERAGE_BASE)
+const fn average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::RAW_FRACTION, "%", 0, source, help).base(AVERAGE_BASE)
 }
 
 /// The set.
@@ -38,7 +38,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     instances: "The resources that the kernel reports, in this order: cpu, memory, io, irq.",
     total: "",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             SOME,
             "% Some Stall Time",
             CounterType::TIMER_100NS,
@@ -47,7 +47,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "/proc/pressure/*: some total",
             "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             FULL,
             "% Full Stall Time",
             CounterType::TIMER_100NS,
@@ -92,7 +92,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "/proc/pressure/*: full avg300",
             "The kernel's own running average of the full stall time, which fades over 300 seconds.",
         ),
-        CounterRow::companion(AVERAGE_BASE, "% Stall Average Base", CounterType::RAW_BASE),
+        CounterInfo::companion(AVERAGE_BASE, "% Stall Average Base", CounterType::RAW_BASE),
     ],
 };
 

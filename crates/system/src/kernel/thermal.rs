@@ -16,7 +16,7 @@ use crate::Roots;
 use crate::file::KeptFile;
 use crate::ordered::finished;
 use crate::scan::{number, signed};
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const TEMPERATURE: u32 = 1;
 const HIGH_PRECISION: u32 = 2;
@@ -32,7 +32,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     instances: "The zones of /sys/class/thermal by their number: number and type, such as `0 acpitz` or `2 x86_pkg_temp`.",
     total: "",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             TEMPERATURE,
             "Temperature",
             CounterType::LARGE_RAWCOUNT,
@@ -41,7 +41,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "/sys/class/thermal/thermal_zone*/temp",
             "The temperature in degrees Celsius, rounded to the nearest.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             HIGH_PRECISION,
             "High Precision Temperature",
             CounterType::LARGE_RAWCOUNT,
@@ -50,7 +50,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "/sys/class/thermal/thermal_zone*/temp",
             "The temperature in thousandths of a degree Celsius, as the kernel gives it.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PASSIVE,
             "Passive Trip Point",
             CounterType::LARGE_RAWCOUNT,
@@ -59,7 +59,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "/sys/class/thermal/thermal_zone*/trip_point_*_temp of type passive",
             "The temperature in degrees Celsius from which the kernel slows the zone's devices down; the lowest where there are several.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             CRITICAL,
             "Critical Trip Point",
             CounterType::LARGE_RAWCOUNT,

@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
 use crate::Roots;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 /// The keys whose sum is a counter. Kernels differ in the zones that they have, and in their age: the sum is of those
 /// that are there.
@@ -29,7 +29,7 @@ macro_rules! events {
             help: "Events of Linux' memory management: reading and writing, reclaim, swap, compaction, huge pages.",
             instances: "",
             total: "",
-            counters: &[$(CounterRow::new(
+            counters: &[$(CounterInfo::row(
                 $id,
                 $name,
                 CounterType::BULK_COUNT,

@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
 use crate::Roots;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const DIRTY_PAGES: u32 = 1;
 const DIRTY_PAGE_THRESHOLD: u32 = 2;
@@ -22,7 +22,7 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "",
     total: "",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             DIRTY_PAGES,
             "Dirty Pages",
             CounterType::RAWCOUNT,
@@ -31,7 +31,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/vmstat: nr_dirty",
             "Pages of the page cache with changes that are not written yet.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             DIRTY_PAGE_THRESHOLD,
             "Dirty Page Threshold",
             CounterType::RAWCOUNT,

@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
 use crate::Roots;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const AVAILABLE_BYTES: u32 = 1;
 const AVAILABLE_KBYTES: u32 = 2;
@@ -46,7 +46,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "Memory that programs can get without swapping, by the kernel's estimate: free memory and what the page \
              cache and the kernel's caches can give back.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             AVAILABLE_KBYTES,
             "Available KBytes",
             CounterType::LARGE_RAWCOUNT,
@@ -55,7 +55,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/meminfo: MemAvailable",
             "As Available Bytes, in units of 1,024 bytes.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             AVAILABLE_MBYTES,
             "Available MBytes",
             CounterType::LARGE_RAWCOUNT,
@@ -71,7 +71,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/meminfo: Committed_AS",
             "Memory that the kernel has promised to programs, used or not.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             COMMIT_LIMIT,
             "Commit Limit",
             CounterType::LARGE_RAWCOUNT,
@@ -81,7 +81,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "Bytes that could be promised if overcommitting were forbidden: swap, and a part of memory. By default Linux \
              promises more than that.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             COMMITTED_IN_USE,
             "% Committed Bytes In Use",
             CounterType::RAW_FRACTION,
@@ -92,7 +92,7 @@ pub(super) const TABLE: SetTable = SetTable {
              than they use, because the limit holds only if overcommitting is forbidden.",
         )
         .base(7),
-        CounterRow::companion(7, "% Committed Bytes In Use Base", CounterType::RAW_BASE),
+        CounterInfo::companion(7, "% Committed Bytes In Use Base", CounterType::RAW_BASE),
         rate(
             PAGE_FAULTS,
             "Page Faults/sec",
@@ -198,8 +198,8 @@ const fn bytes(
     scale: i32,
     source: &'static str,
     help: &'static str,
-) -> CounterRow {
-    CounterRow::new(id, name, CounterType::LARGE_RAWCOUNT, "bytes", scale, source, help)
+) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, "bytes", scale, source, help)
 }
 
 const fn rate(
@@ -208,8 +208,8 @@ const fn rate(
     scale: i32,
     source: &'static str,
     help: &'static str,
-) -> CounterRow {
-    CounterRow::new(id, name, CounterType::COUNTER_COUNTER, "1/s", scale, source, help)
+) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::COUNTER_COUNTER, "1/s", scale, source, help)
 }
 
 /// The wanted keys of both files, in the order of the constants below.

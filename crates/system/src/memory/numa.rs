@@ -10,7 +10,7 @@ use super::keyed::KeyedFile;
 use crate::Roots;
 use crate::file::KeptFile;
 use crate::scan::number_list;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) const TABLE: SetTable = SetTable {
     name: "NUMA Node Memory",
@@ -90,12 +90,12 @@ pub(super) const TABLE: SetTable = SetTable {
     ],
 };
 
-const fn megabytes(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
-    CounterRow::new(id, name, CounterType::LARGE_RAWCOUNT, "MB", 0, source, help)
+const fn megabytes(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, "MB", 0, source, help)
 }
 
-const fn pages(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterRow {
-    CounterRow::new(id, name, CounterType::BULK_COUNT, "1/s", 0, source, help)
+const fn pages(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::BULK_COUNT, "1/s", 0, source, help)
 }
 
 const MEMINFO: &[&str] = &["MemTotal", "MemFree", "Active(file)", "Inactive(file)", "Dirty"];

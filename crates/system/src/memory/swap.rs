@@ -9,7 +9,7 @@ use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
 use crate::Roots;
 use crate::file::KeptFile;
 use crate::scan::{number, words};
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const USAGE: u32 = 1;
 
@@ -22,7 +22,7 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "The paths of the swap areas in the kernel's order, then _Total. None where there is no swap.",
     total: "The sums of what is used and of the sizes.",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             USAGE,
             "% Usage",
             CounterType::RAW_FRACTION,
@@ -32,7 +32,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "The part of the swap area that is in use.",
         )
         .base(2),
-        CounterRow::companion(2, "% Usage Base", CounterType::RAW_BASE),
+        CounterInfo::companion(2, "% Usage Base", CounterType::RAW_BASE),
     ],
 };
 

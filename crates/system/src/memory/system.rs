@@ -12,7 +12,7 @@ use crate::file::KeptFile;
 use crate::scan::{number, words};
 use crate::shared::Shared;
 use crate::stat::Stat;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 const CONTEXT_SWITCHES: u32 = 1;
 const PROCESSES: u32 = 2;
@@ -30,7 +30,7 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "",
     total: "",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             CONTEXT_SWITCHES,
             "Context Switches/sec",
             CounterType::COUNTER_COUNTER,
@@ -39,7 +39,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/stat: ctxt",
             "How often a processor went from one thread to another, of all processors.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PROCESSES,
             "Processes",
             CounterType::RAWCOUNT,
@@ -48,7 +48,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc: entries",
             "Processes at this moment, threads of the kernel included. In a container, those that it can see.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             THREADS,
             "Threads",
             CounterType::RAWCOUNT,
@@ -57,7 +57,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/loadavg: fourth field",
             "Threads of the whole machine at this moment, those of the kernel included, also in a container.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             QUEUE_LENGTH,
             "Processor Queue Length",
             CounterType::RAWCOUNT,
@@ -68,7 +68,7 @@ pub(super) const TABLE: SetTable = SetTable {
              reading one) minus the number of processors, at least 0. Linux reports only their sum, so a \
              thread that waits while another processor is idle is not counted.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             UP_TIME,
             "System Up Time",
             CounterType::ELAPSED_TIME,
@@ -78,9 +78,9 @@ pub(super) const TABLE: SetTable = SetTable {
             "Time since the machine was started, suspended time included.",
         )
         .clock(6, 7),
-        CounterRow::companion(6, "System Up Time Time", CounterType::LARGE_RAWCOUNT),
-        CounterRow::companion(7, "System Up Time Frequency", CounterType::LARGE_RAWCOUNT),
-        CounterRow::new(
+        CounterInfo::companion(6, "System Up Time Time", CounterType::LARGE_RAWCOUNT),
+        CounterInfo::companion(7, "System Up Time Frequency", CounterType::LARGE_RAWCOUNT),
+        CounterInfo::row(
             FORKS,
             "Forks/sec",
             CounterType::COUNTER_COUNTER,
@@ -89,7 +89,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/stat: processes",
             "Processes and threads that were created. Windows has no such counter.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             BLOCKED,
             "Processes Blocked",
             CounterType::RAWCOUNT,

@@ -126,7 +126,7 @@ pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<LeftOut>)
         };
         let size = set.instances.len().saturating_mul(set.fields.len());
         if size > MOST_CELLS - cells {
-            left_out.push(LeftOut::TooLarge { set: Arc::clone(&set.info.name), cells: size });
+            left_out.push(LeftOut::TooLarge { set: Arc::from(&*set.info.name), cells: size });
             continue;
         }
         cells += size;
@@ -209,7 +209,7 @@ fn describe(
         return None;
     }
     add_clock(&mut info, &mut names);
-    if let Err(error) = info.check_in_words() {
+    if let Err(error) = info.check() {
         left_out.push(LeftOut::Refused(error));
         return None;
     }
@@ -259,11 +259,11 @@ fn counter(
     known.names.insert(fold_case(&name));
     let mut info = CounterInfo::new(metric.item, name.as_str(), mapping.class.counter_type());
     info.unit = mapping.class.unit(metric.units).into();
-    info.source = origin.source.into();
+    info.source = origin.source.to_owned().into();
     let help = if metric.help.is_empty() { "The program does not say what it is." } else { &metric.help };
     info.help = match mapping.class {
         Class::DoubleTotal => format!("{help} (the total since the program began)").into(),
-        _ => help.into(),
+        _ => help.to_owned().into(),
     };
     Ok((info, mapping))
 }

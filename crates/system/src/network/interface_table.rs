@@ -3,7 +3,7 @@
 use tachograph_counters::CounterType as T;
 use tachograph_perflib::registration::InstanceType;
 
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) const BYTES: u32 = 1;
 pub(super) const PACKETS: u32 = 2;
@@ -36,7 +36,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 counters, is another instance.",
     total: "",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             BYTES,
             "Bytes Total/sec",
             T::BULK_COUNT,
@@ -45,7 +45,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: bytes, received and sent",
             "Bytes received and sent, link headers included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PACKETS,
             "Packets/sec",
             T::BULK_COUNT,
@@ -54,7 +54,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: packets, received and sent",
             "Packets received and sent.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PACKETS_RECEIVED,
             "Packets Received/sec",
             T::BULK_COUNT,
@@ -63,7 +63,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: packets received",
             "Packets received, those of every kind of address.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PACKETS_SENT,
             "Packets Sent/sec",
             T::BULK_COUNT,
@@ -72,7 +72,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: packets sent",
             "Packets sent.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             BANDWIDTH,
             "Current Bandwidth",
             T::LARGE_RAWCOUNT,
@@ -82,7 +82,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "Speed of the link in bits per second, looked up every ten seconds. Loopback, most virtual interfaces and those \
              without a cable have none.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             BYTES_RECEIVED,
             "Bytes Received/sec",
             T::BULK_COUNT,
@@ -91,7 +91,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: bytes received",
             "Bytes received, link headers included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_MULTICAST,
             "Packets Received Non-Unicast/sec",
             T::BULK_COUNT,
@@ -100,7 +100,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: multicast",
             "Multicast packets received. Unlike Windows, few drivers count broadcasts among them.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_DISCARDED,
             "Packets Received Discarded",
             T::LARGE_RAWCOUNT,
@@ -110,7 +110,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "Packets without fault that were lost since the interface was created: no room in the device \
              or the kernel, or no receiver.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_ERRORS,
             "Packets Received Errors",
             T::LARGE_RAWCOUNT,
@@ -119,7 +119,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: errs, received",
             "Packets received with errors since the interface was created.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             BYTES_SENT,
             "Bytes Sent/sec",
             T::BULK_COUNT,
@@ -128,7 +128,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: bytes sent",
             "Bytes sent, link headers included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             SENT_DISCARDED,
             "Packets Outbound Discarded",
             T::LARGE_RAWCOUNT,
@@ -137,7 +137,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: drop, sent",
             "Packets without fault that were not sent since the interface was created.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             SENT_ERRORS,
             "Packets Outbound Errors",
             T::LARGE_RAWCOUNT,
@@ -146,7 +146,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: errs, sent",
             "Packets that could not be sent because of errors since the interface was created.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_FIFO,
             "Packets Received FIFO Errors",
             T::LARGE_RAWCOUNT,
@@ -155,7 +155,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: fifo, received",
             "Packets that the device lost because its buffer was full. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_FRAME,
             "Packets Received Frame Errors",
             T::LARGE_RAWCOUNT,
@@ -164,7 +164,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: frame",
             "Packets received with a wrong length, checksum or alignment. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             SENT_FIFO,
             "Packets Outbound FIFO Errors",
             T::LARGE_RAWCOUNT,
@@ -173,7 +173,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: fifo, sent",
             "Packets not sent because the device ran out of data. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             SENT_CARRIER,
             "Packets Outbound Carrier Errors",
             T::LARGE_RAWCOUNT,
@@ -182,7 +182,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: carrier",
             "Packets not sent because the link was lost, and other errors of the link. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             COLLISIONS,
             "Packets Outbound Collisions",
             T::LARGE_RAWCOUNT,
@@ -191,7 +191,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: colls",
             "Collisions while sending. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             RECEIVED_COMPRESSED,
             "Packets Received Compressed/sec",
             T::BULK_COUNT,
@@ -200,7 +200,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "/proc/net/dev: compressed, received",
             "Compressed packets received (PPP, SLIP). Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             SENT_COMPRESSED,
             "Packets Sent Compressed/sec",
             T::BULK_COUNT,

@@ -30,8 +30,8 @@ macro_rules! named {
         $id:literal $name:literal $type:ident $unit:literal $scale:literal
         [$first:literal $(+ $more:literal)*] $($pages:ident)? $help:literal;
     )*) => {
-        const $rows: &[$crate::table::CounterRow] = &[$(
-            $crate::table::CounterRow::new(
+        const $rows: &[$crate::table::CounterInfo] = &[$(
+            $crate::table::CounterInfo::row(
                 $id, $name, tachograph_counters::CounterType::$type, $unit, $scale,
                 concat!("/proc/", $first $(, " + ", $more)*), $help,
             ),

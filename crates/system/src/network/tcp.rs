@@ -4,7 +4,7 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::InstanceType;
 
 use super::named::named;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) static TABLE_V4: SetTable = SetTable {
     name: "TCPv4",
@@ -52,7 +52,7 @@ pub(super) static TABLE_V6: SetTable = SetTable {
            together: they are in TCPv4.",
     instances: "",
     total: "",
-    counters: &[CounterRow::new(
+    counters: &[CounterInfo::row(
         ESTABLISHED_V6,
         "Connections Established",
         CounterType::RAWCOUNT,

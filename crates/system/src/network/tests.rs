@@ -245,7 +245,7 @@ fn sets_of_which_there_is_nothing_are_not_there() {
     ]);
     let sets: Vec<_> =
         providers(&machine.roots).iter().map(|provider| provider.info().name.clone()).collect();
-    assert_eq!(sets, ["UDPv4".into()]);
+    assert_eq!(sets, ["UDPv4"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tachograph_counters::CounterType as Type;
 use tachograph_perflib::registration::InstanceType;
 
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) const PROCESSOR_TIME: u32 = 1;
 pub(super) const USER_TIME: u32 = 2;
@@ -97,9 +97,9 @@ const BULK: Type = Type::BULK_COUNT;
 const SIZE: Type = Type::LARGE_RAWCOUNT;
 const COUNT: Type = Type::RAWCOUNT;
 
-const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
+const fn process_counters(id_name: &'static str) -> [CounterInfo; 27] {
     [
-        CounterRow::new(
+        CounterInfo::row(
             PROCESSOR_TIME,
             "% Processor Time",
             TIMER,
@@ -110,7 +110,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
              several processors goes beyond 100. The kernel counts it in ticks of 10 ms. Of Idle: the time in which \
              processors had nothing to do.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             USER_TIME,
             "% User Time",
             TIMER,
@@ -120,7 +120,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "Processor time that the threads of the process spent in its own code. Running guests of a virtual \
              machine is included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PRIVILEGED_TIME,
             "% Privileged Time",
             TIMER,
@@ -129,7 +129,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/stat: stime",
             "Processor time that the threads of the process spent in the kernel. Idle time counts here, as on Windows.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             VIRTUAL_BYTES_PEAK,
             "Virtual Bytes Peak",
             SIZE,
@@ -138,7 +138,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/status: VmPeak",
             "The most address space that the process ever had mapped.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             VIRTUAL_BYTES,
             "Virtual Bytes",
             SIZE,
@@ -147,7 +147,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/stat: vsize (VmSize)",
             "Address space that the process has mapped, used or not. Kernel threads have none.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PAGE_FAULTS,
             "Page Faults/sec",
             RATE,
@@ -156,7 +156,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/stat: minflt, majflt",
             "Page faults of the process: those that needed storage and those that did not.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             WORKING_SET_PEAK,
             "Working Set Peak",
             SIZE,
@@ -165,7 +165,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/status: VmHWM",
             "The most memory that was ever resident for the process. The process may reset it.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             WORKING_SET,
             "Working Set",
             SIZE,
@@ -174,7 +174,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/statm: resident (status: VmRSS)",
             "Memory of the process that is resident, pages that it shares with others included in full.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PAGE_FILE_BYTES,
             "Page File Bytes",
             SIZE,
@@ -183,7 +183,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/status: VmSwap",
             "Private memory of the process that lies in swap space now. Windows also counts what is reserved there.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PRIVATE_BYTES,
             "Private Bytes",
             SIZE,
@@ -193,7 +193,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "Private memory that the process really has, resident or swapped out. Memory that it asked for and never \
              touched does not count, as it does on Windows.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             THREAD_COUNT,
             "Thread Count",
             COUNT,
@@ -202,7 +202,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/stat: num_threads",
             "Threads of the process at this moment. Of Idle: the processors.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             PRIORITY_BASE,
             "Priority Base",
             COUNT,
@@ -212,7 +212,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "The priority of the main thread without what it inherits, higher being more urgent: 20 is a nice value of 0, 1 and 40 are 19 and \
              -20; real time is 41 and its priority. Windows' scale goes from 0 to 31, 8 being normal.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             ELAPSED_TIME,
             "Elapsed Time",
             Type::ELAPSED_TIME,
@@ -222,7 +222,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "How long the process has been running. Of Idle and _Total: how long the machine has.",
         )
         .clock(ELAPSED_TIME_CLOCK, ELAPSED_TIME_FREQUENCY),
-        CounterRow::new(
+        CounterInfo::row(
             ID_PROCESS,
             id_name,
             COUNT,
@@ -231,7 +231,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc",
             "The number of the process. It is given to another one some time after the process has ended.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             CREATING_PROCESS_ID,
             "Creating Process ID",
             COUNT,
@@ -241,7 +241,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "The number of the parent. When the parent ends, another process takes its place, often 1; Windows keeps \
              the number of the creator.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             HANDLE_COUNT,
             "Handle Count",
             COUNT,
@@ -250,7 +250,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/fd: size (before Linux 6.2: its entries)",
             "Open file descriptors of the process.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_READ_OPERATIONS,
             "IO Read Operations/sec",
             BULK,
@@ -260,7 +260,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "Calls of the process that read: from files, pipes, devices, sockets by read. Calls such as recv do not \
              count.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_WRITE_OPERATIONS,
             "IO Write Operations/sec",
             BULK,
@@ -270,7 +270,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "Calls of the process that write: to files, pipes, devices, sockets by write. Calls such as send do not \
              count.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_DATA_OPERATIONS,
             "IO Data Operations/sec",
             BULK,
@@ -279,7 +279,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: syscr, syscw",
             "Calls of the process that read or write.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_READ_BYTES,
             "IO Read Bytes/sec",
             BULK,
@@ -288,7 +288,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: rchar",
             "Bytes that calls of the process read, from the page cache too. What it maps into memory does not count.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_WRITE_BYTES,
             "IO Write Bytes/sec",
             BULK,
@@ -297,7 +297,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: wchar",
             "Bytes that calls of the process wrote, to the page cache too. What it maps into memory does not count.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             IO_DATA_BYTES,
             "IO Data Bytes/sec",
             BULK,
@@ -306,7 +306,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: rchar, wchar",
             "Bytes that calls of the process read or wrote.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             WORKING_SET_PRIVATE,
             "Working Set - Private",
             SIZE,
@@ -315,7 +315,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/statm: resident less shared (status: RssAnon)",
             "Resident memory of the process that belongs to no file and to no shared segment.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             STORAGE_READ_BYTES,
             "Storage Read Bytes/sec",
             BULK,
@@ -324,7 +324,7 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: read_bytes",
             "Bytes that had to be fetched from storage for the process. Linux only.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             STORAGE_WRITE_BYTES,
             "Storage Write Bytes/sec",
             BULK,
@@ -333,13 +333,13 @@ const fn process_counters(id_name: &'static str) -> [CounterRow; 27] {
             "/proc/PID/io: write_bytes",
             "Bytes that the process caused to be written to storage, counted when it dirtied the pages. Linux only.",
         ),
-        CounterRow::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
-        CounterRow::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
+        CounterInfo::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
+        CounterInfo::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
     ]
 }
 
-const PROCESS_COUNTERS: [CounterRow; 27] = process_counters("ID Process");
-const PROCESS_V2_COUNTERS: [CounterRow; 27] = process_counters("Process ID");
+const PROCESS_COUNTERS: [CounterInfo; 27] = process_counters("ID Process");
+const PROCESS_V2_COUNTERS: [CounterInfo; 27] = process_counters("Process ID");
 
 const PROCESS_TOTAL: &str = "Sums. Running totals keep the values of ended processes, so they never go \
                              backwards; idle time is included, as on Windows. Processes that start and \
@@ -377,7 +377,7 @@ pub(crate) static THREAD: SetTable = SetTable {
                 which they were started. _Total/_Total comes last. There is no Idle: the kernel shows no idle threads.",
     total: "Sums of processor time and switches, including those of ended threads.",
     counters: &[
-        CounterRow::new(
+        CounterInfo::row(
             thread::PROCESSOR_TIME,
             "% Processor Time",
             TIMER,
@@ -386,7 +386,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task/TID/stat: utime, stime",
             "Processor time of the thread. The kernel counts it in ticks of 10 ms.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::USER_TIME,
             "% User Time",
             TIMER,
@@ -395,7 +395,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task/TID/stat: utime",
             "Processor time that the thread spent in the program's own code.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::PRIVILEGED_TIME,
             "% Privileged Time",
             TIMER,
@@ -404,7 +404,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task/TID/stat: stime",
             "Processor time that the thread spent in the kernel.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::CONTEXT_SWITCHES,
             "Context Switches/sec",
             RATE,
@@ -413,7 +413,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task/TID/schedstat: pcount (else status: voluntary_ctxt_switches, nonvoluntary_ctxt_switches)",
             "How often a processor turned to the thread.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::ELAPSED_TIME,
             "Elapsed Time",
             Type::ELAPSED_TIME,
@@ -423,7 +423,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "How long the thread has been there.",
         )
         .clock(thread::ELAPSED_TIME_CLOCK, thread::ELAPSED_TIME_FREQUENCY),
-        CounterRow::new(
+        CounterInfo::row(
             thread::PRIORITY_CURRENT,
             "Priority Current",
             COUNT,
@@ -433,7 +433,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "The priority at this moment, with what a lock lent it, higher being more urgent: 20 is a nice value of 0, \
              1 and 40 are 19 and -20; real time is 41 and its priority.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::PRIORITY_BASE,
             "Priority Base",
             COUNT,
@@ -442,7 +442,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task/TID/stat: nice, rt_priority",
             "The priority that was set, in the scale of Priority Current.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::THREAD_STATE,
             "Thread State",
             COUNT,
@@ -452,7 +452,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "Windows' numbers: 2 runs or is ready to (R; Linux does not distinguish them), 4 has ended (Z, X), 5 waits \
              (S, D, T, t, I, P), 7 unknown.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::ID_PROCESS,
             "ID Process",
             COUNT,
@@ -461,7 +461,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc",
             "The number of the process that the thread belongs to.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             thread::ID_THREAD,
             "ID Thread",
             COUNT,
@@ -470,7 +470,7 @@ pub(crate) static THREAD: SetTable = SetTable {
             "/proc/PID/task",
             "The number of the thread. It is given to another one some time after the thread has ended.",
         ),
-        CounterRow::companion(thread::ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
-        CounterRow::companion(thread::ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
+        CounterInfo::companion(thread::ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
+        CounterInfo::companion(thread::ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
     ],
 };

@@ -3,7 +3,7 @@
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::InstanceType;
 
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 /// The set that knows of NUMA nodes. The ids are Windows'.
 pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
@@ -29,7 +29,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
         C1_TRANSITIONS,
         C2_TRANSITIONS,
         C3_TRANSITIONS,
-        CounterRow::new(
+        CounterInfo::row(
             15,
             "% Priority Time",
             CounterType::TIMER_INV_100NS,
@@ -39,7 +39,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
             "Share of the time in which the processor was neither idle nor ran a program of low priority, which on \
              Linux is one with a nice value above 0.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             17,
             "Processor Frequency",
             CounterType::RAWCOUNT,
@@ -48,7 +48,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq",
             "The processor's frequency as the kernel knows it at this moment, in MHz. Totals are the mean.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             18,
             "% of Maximum Frequency",
             CounterType::RAWCOUNT,
@@ -57,7 +57,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq, cpuinfo_max_freq",
             "The frequency at this moment in percent of the highest that the processor can run at, boost included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             20,
             "Clock Interrupts/sec",
             CounterType::COUNTER_COUNTER,
@@ -67,7 +67,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
             "Interrupts of the processor's own timer. Linux stops the tick of an idle processor and has timers of \
              high resolution, so this is no fixed rate.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             23,
             "Idle Break Events/sec",
             CounterType::BULK_COUNT,
@@ -76,7 +76,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
             "/sys/devices/system/cpu/cpuN/cpuidle/state*/usage",
             "How often the processor came out of an idle state, busy waiting included.",
         ),
-        CounterRow::new(
+        CounterInfo::row(
             24,
             "% Processor Performance",
             CounterType::AVERAGE_BULK,
@@ -87,8 +87,8 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
              the highest). Linux counts the frequency that was set, also while the processor was idle.",
         )
         .base(25),
-        CounterRow::companion(25, "% Processor Performance Base", CounterType::AVERAGE_BASE),
-        CounterRow::new(
+        CounterInfo::companion(25, "% Processor Performance Base", CounterType::AVERAGE_BASE),
+        CounterInfo::row(
             30,
             "% Performance Limit",
             CounterType::RAWCOUNT,
@@ -129,7 +129,7 @@ pub(super) const PROCESSOR: SetTable = SetTable {
 const TOTAL: &str = "Times, frequencies and percentages: the floor of the mean of the processors' raw values. Counts, and \
     averages with their bases: the sums. Totals restart when a processor goes offline or online.";
 
-const PROCESSOR_TIME: CounterRow = CounterRow::new(
+const PROCESSOR_TIME: CounterInfo = CounterInfo::row(
     0,
     "% Processor Time",
     CounterType::TIMER_INV_100NS,
@@ -140,7 +140,7 @@ const PROCESSOR_TIME: CounterRow = CounterRow::new(
      took away is not.",
 );
 
-const USER_TIME: CounterRow = CounterRow::new(
+const USER_TIME: CounterInfo = CounterInfo::row(
     1,
     "% User Time",
     CounterType::TIMER_100NS,
@@ -150,7 +150,7 @@ const USER_TIME: CounterRow = CounterRow::new(
     "Share of the time in which programs ran, virtual machines included.",
 );
 
-const PRIVILEGED_TIME: CounterRow = CounterRow::new(
+const PRIVILEGED_TIME: CounterInfo = CounterInfo::row(
     2,
     "% Privileged Time",
     CounterType::TIMER_100NS,
@@ -160,7 +160,7 @@ const PRIVILEGED_TIME: CounterRow = CounterRow::new(
     "Share of the time in which the kernel ran, interrupts and softirqs included.",
 );
 
-const INTERRUPTS: CounterRow = CounterRow::new(
+const INTERRUPTS: CounterInfo = CounterInfo::row(
     3,
     "Interrupts/sec",
     CounterType::COUNTER_COUNTER,
@@ -171,7 +171,7 @@ const INTERRUPTS: CounterRow = CounterRow::new(
      are counted once, as the function calls that they arrive as.",
 );
 
-const DPC_TIME: CounterRow = CounterRow::new(
+const DPC_TIME: CounterInfo = CounterInfo::row(
     4,
     "% DPC Time",
     CounterType::TIMER_100NS,
@@ -182,7 +182,7 @@ const DPC_TIME: CounterRow = CounterRow::new(
      threads counts as well.",
 );
 
-const INTERRUPT_TIME: CounterRow = CounterRow::new(
+const INTERRUPT_TIME: CounterInfo = CounterInfo::row(
     5,
     "% Interrupt Time",
     CounterType::TIMER_100NS,
@@ -193,7 +193,7 @@ const INTERRUPT_TIME: CounterRow = CounterRow::new(
      (CONFIG_IRQ_TIME_ACCOUNTING): the time then counts for what was interrupted.",
 );
 
-const DPCS: CounterRow = CounterRow::new(
+const DPCS: CounterInfo = CounterInfo::row(
     6,
     "DPCs Queued/sec",
     CounterType::COUNTER_COUNTER,
@@ -203,7 +203,7 @@ const DPCS: CounterRow = CounterRow::new(
     "Softirqs that the processor handled. Linux counts a softirq when it is handled, Windows a call when it is queued.",
 );
 
-const IDLE_TIME: CounterRow = CounterRow::new(
+const IDLE_TIME: CounterInfo = CounterInfo::row(
     8,
     "% Idle Time",
     CounterType::TIMER_100NS,
@@ -215,43 +215,43 @@ const IDLE_TIME: CounterRow = CounterRow::new(
 
 const CLASS_SOURCE: &str = "/sys/devices/system/cpu/cpuN/cpuidle/state*/name, time, usage";
 
-const fn class_time(id: u32, name: &'static str, help: &'static str) -> CounterRow {
-    CounterRow::new(id, name, CounterType::TIMER_100NS, "%", 0, CLASS_SOURCE, help)
+const fn class_time(id: u32, name: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::TIMER_100NS, "%", 0, CLASS_SOURCE, help)
 }
 
-const fn class_transitions(id: u32, name: &'static str, help: &'static str) -> CounterRow {
-    CounterRow::new(id, name, CounterType::BULK_COUNT, "1/s", 0, CLASS_SOURCE, help)
+const fn class_transitions(id: u32, name: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::BULK_COUNT, "1/s", 0, CLASS_SOURCE, help)
 }
 
-const C1_TIME: CounterRow = class_time(
+const C1_TIME: CounterInfo = class_time(
     9,
     "% C1 Time",
     "Share of the time in the lightest idle states in which the processor halts: C1 and C1E, or the first one where \
      states have other names. Linux adds a stay when it ends; busy waiting (POLL) is in no class.",
 );
-const C2_TIME: CounterRow = class_time(
+const C2_TIME: CounterInfo = class_time(
     10,
     "% C2 Time",
     "Share of the time in the idle state C2, or the second one where states have other names. Linux adds a stay when \
      it ends.",
 );
-const C3_TIME: CounterRow = class_time(
+const C3_TIME: CounterInfo = class_time(
     11,
     "% C3 Time",
     "Share of the time in the idle state C3 and all deeper ones (C6, C7, C8, C10), or from the third on where states \
      have other names. Linux adds a stay when it ends.",
 );
-const C1_TRANSITIONS: CounterRow = class_transitions(
+const C1_TRANSITIONS: CounterInfo = class_transitions(
     12,
     "C1 Transitions/sec",
     "How often the processor was in an idle state that counts as C1, see % C1 Time.",
 );
-const C2_TRANSITIONS: CounterRow = class_transitions(
+const C2_TRANSITIONS: CounterInfo = class_transitions(
     13,
     "C2 Transitions/sec",
     "How often the processor was in an idle state that counts as C2, see % C2 Time.",
 );
-const C3_TRANSITIONS: CounterRow = class_transitions(
+const C3_TRANSITIONS: CounterInfo = class_transitions(
     14,
     "C3 Transitions/sec",
     "How often the processor was in an idle state that counts as C3, see % C3 Time.",

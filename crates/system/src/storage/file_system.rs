@@ -9,7 +9,7 @@ use tachograph_perflib::{Failure, Provider, Row, Rows};
 use super::mounts::{Mount, Mounts};
 use super::space::Space;
 use crate::shared::Shared;
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) const SIZE: u32 = 1;
 pub(super) const USED: u32 = 2;
@@ -36,30 +36,30 @@ pub(super) static TABLE: SetTable = SetTable {
                 an error until it does; while it is slow, its values are those of the sample before.",
     total: "",
     counters: &[
-        CounterRow::new(SIZE, "Size Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks",
+        CounterInfo::row(SIZE, "Size Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks",
             "Size of the file system."),
-        CounterRow::new(USED, "Used Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks - f_bfree",
+        CounterInfo::row(USED, "Used Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks - f_bfree",
             "Space in use."),
-        CounterRow::new(FREE, "Free Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bfree",
+        CounterInfo::row(FREE, "Free Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bfree",
             "Space not in use, root's reserve included."),
-        CounterRow::new(AVAILABLE, "Available Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bavail",
+        CounterInfo::row(AVAILABLE, "Available Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bavail",
             "Space that anybody may still use."),
-        CounterRow::new(USED_PERCENT, "% Used Space", T::RAW_FRACTION, "%", 0,
+        CounterInfo::row(USED_PERCENT, "% Used Space", T::RAW_FRACTION, "%", 0,
             "statvfs: f_blocks - f_bfree of f_blocks - f_bfree + f_bavail",
             "Space in use, as a part of what anybody could use: the percentage of df before it is rounded up.")
             .base(SPACE_BASE),
-        CounterRow::new(INODES, "Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files",
+        CounterInfo::row(INODES, "Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files",
             "How many files there can be. File systems that make inodes as they need them (btrfs, vfat) do not say."),
-        CounterRow::new(USED_INODES, "Used Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files - f_ffree",
+        CounterInfo::row(USED_INODES, "Used Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files - f_ffree",
             "How many files there are."),
-        CounterRow::new(FREE_INODES, "Free Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_ffree",
+        CounterInfo::row(FREE_INODES, "Free Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_ffree",
             "How many more files there can be."),
-        CounterRow::new(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: f_files - f_ffree of f_files",
+        CounterInfo::row(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: f_files - f_ffree of f_files",
             "Inodes in use, as a part of all.").base(INODES_BASE),
-        CounterRow::new(READ_ONLY, "Read Only", T::RAWCOUNT, "", 0, "/proc/self/mountinfo: options",
+        CounterInfo::row(READ_ONLY, "Read Only", T::RAWCOUNT, "", 0, "/proc/self/mountinfo: options",
             "1 while it is mounted for reading only, as after an error, else 0."),
-        CounterRow::companion(SPACE_BASE, "% Used Space Base", T::RAW_BASE),
-        CounterRow::companion(INODES_BASE, "% Used Inodes Base", T::RAW_BASE),
+        CounterInfo::companion(SPACE_BASE, "% Used Space Base", T::RAW_BASE),
+        CounterInfo::companion(INODES_BASE, "% Used Inodes Base", T::RAW_BASE),
     ],
 };
 

@@ -11,7 +11,7 @@ use super::mount_table::Kind;
 use super::mounts::{Mount, Mounts};
 use crate::ordered::bring;
 use crate::shared::Shared;
-use crate::table::{CounterRow, SetTable};
+use crate::table::SetTable;
 
 pub(super) const FREE_SPACE: u32 = 30;
 pub(super) const FREE_MEGABYTES: u32 = 31;
@@ -33,14 +33,14 @@ pub(super) static TABLE: SetTable = SetTable {
             mean over their devices, % Free Space is of the sums. Input and output of file systems whose device the kernel \
             does not name is missing in it.",
     counters: io::rows![
-        CounterRow::new(FREE_SPACE, "% Free Space", T::RAW_FRACTION, "%", 0,
+        CounterInfo::row(FREE_SPACE, "% Free Space", T::RAW_FRACTION, "%", 0,
             "statvfs: f_bavail of f_blocks - f_bfree + f_bavail",
             "Space that anybody may still use, as a part of what anybody could use: root's reserve belongs to neither, so that \
              this is 100 less the percentage that df shows.").base(SPACE_BASE),
-        CounterRow::new(FREE_MEGABYTES, "Free Megabytes", T::RAWCOUNT, "MB", 0,
+        CounterInfo::row(FREE_MEGABYTES, "Free Megabytes", T::RAWCOUNT, "MB", 0,
             "statvfs: f_bavail",
             "Space that anybody may still use, in units of 1,048,576 bytes; root's reserve is not part of it."),
-        CounterRow::companion(SPACE_BASE, "% Free Space Base", T::RAW_BASE),
+        CounterInfo::companion(SPACE_BASE, "% Free Space Base", T::RAW_BASE),
     ],
 };
 

@@ -46,7 +46,7 @@ fn table() {
                 let mut file = File::new(version);
                 file.metrics.push(Metric::new("m", 1, kind, semantics, units).value(bits));
                 let mut sets = image_providers("x", &file.image().bytes).expect("read");
-                sets[0].info().check_in_words().expect("a registration");
+                sets[0].info().check().expect("a registration");
                 collect(&mut *sets[0], at(seconds))
             };
             let (older, newer) = (rows_of(before, 100), rows_of(after, 110));

@@ -14,7 +14,7 @@ fn every_version_gives_the_same_sets() {
         let found: Vec<_> = sets.iter().map(|set| set.info().name.to_string()).collect();
         assert_eq!(found, ["mmv shop", "mmv shop 61"], "version {version}");
         for set in &sets {
-            set.info().check_in_words().expect("a registration");
+            set.info().check().expect("a registration");
         }
 
         let single = set(&mut sets, "mmv shop");
@@ -70,7 +70,7 @@ fn names_that_differ_in_case_only_and_items_that_repeat() {
         Metric::new(r"a\b(c)*?", 6, I32, INSTANT, 0).value(6),
     ];
     let mut sets = image_providers("x", &file.image().bytes).expect("read");
-    sets[0].info().check_in_words().expect("a registration");
+    sets[0].info().check().expect("a registration");
     let found: Vec<_> = sets[0].info().counters.iter().map(|counter| counter.name.to_string()).collect();
     assert_eq!(found, ["size", "Size [2]", "a_b_c___"]);
     let rows = collect(&mut *sets[0], at(1));

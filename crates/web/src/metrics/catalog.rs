@@ -128,8 +128,8 @@ impl Catalog {
                 for source in &family.sources {
                     let Some(place) = set.info.position(source.counter_id) else { continue };
                     names.push(FamilyName {
-                        set: Arc::clone(&set.info.name),
-                        counter: Arc::clone(&set.info.counters[place].name),
+                        set: Arc::from(&*set.info.name),
+                        counter: Arc::from(&*set.info.counters[place].name),
                         number: source.part.name(),
                         metric: family.sample.to_string(),
                         kind: family.kind.name(),

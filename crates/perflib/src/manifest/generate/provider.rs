@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use tachograph_counters::Size;
 
-use super::super::model::{Callback, Counter, CounterSet, Manifest, ProviderType};
+use super::super::model::{Callback, CounterSet, Manifest, ProviderType};
 use super::super::reserved::{FUNCTIONS, LOCALS, owner_of};
 use super::super::values;
 use super::GenerateError;
 use super::c_text::{comment, guard, guid};
 use super::consumer::id;
 use super::names::Names;
-use crate::registration::InstanceType;
+use crate::registration::{CounterInfo, InstanceType};
 
 /// Where the values of an instance begin, and how far apart they are.
 const FIRST_OFFSET: usize = 32;
@@ -52,8 +52,8 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
         guid(provider.guid.value)
     );
     for set in sets {
-        let help = comment(&format!("{}: {}", set.name.value, set.description));
-        let guid = guid(set.guid.value);
+        let help = comment(&format!("{}: {}", set.info.name, set.info.help));
+        let guid = guid(set.info.guid);
         let _ = write!(out, "/* {help} */\nstatic const GUID {prefix}{}Guid = {guid};\n", set.symbol);
     }
     let _ = write!(
@@ -67,8 +67,8 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     out.push_str("\n/* Ids of the counters. */\n");
     for counter in sets.iter().flat_map(|set| &set.counters) {
         if let Some(symbol) = &counter.symbol {
-            let name = comment(counter.name.as_deref().unwrap_or_default());
-            let _ = writeln!(out, "#define {symbol} {} /* {name} */", id(counter.id.value));
+            let name = comment(&counter.info.name);
+            let _ = writeln!(out, "#define {symbol} {} /* {name} */", id(counter.info.id));
         }
     }
     let _ = write!(out, "\n#endif\n");
@@ -158,7 +158,7 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
 /// `PERF_COUNTERSET_INFO` with its counters.
 fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest) {
     let count = set.counters.len();
-    let instances = match set.instances {
+    let instances = match set.info.instance_type {
         InstanceType::Single => "PERF_COUNTERSET_SINGLE_INSTANCE",
         InstanceType::Multiple => "PERF_COUNTERSET_MULTI_INSTANCES",
         InstanceType::SingleAggregate => "PERF_COUNTERSET_SINGLE_AGGREGATE",
@@ -170,17 +170,18 @@ fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest
         out,
         "    static struct {{\n        PERF_COUNTERSET_INFO set;\n        PERF_COUNTER_INFO counters[{count}];\n    }} \
          {local} = {{\n        {{ {},\n          {},\n          {count}, {instances} }},\n        {{\n",
-        guid(set.guid.value),
+        guid(set.info.guid),
         guid(manifest.provider.guid.value),
     );
     for (place, counter) in set.counters.iter().enumerate() {
-        let _ = writeln!(out, "            {},", counter_info(counter, FIRST_OFFSET + place * VALUE_BYTES));
+        let _ =
+            writeln!(out, "            {},", counter_info(&counter.info, FIRST_OFFSET + place * VALUE_BYTES));
     }
     let _ = write!(out, "        }},\n    }};\n");
 }
 
 /// `PERF_COUNTER_INFO`: id, type, attributes, size, detail level, scale, offset.
-fn counter_info(counter: &Counter, offset: usize) -> String {
+fn counter_info(counter: &CounterInfo, offset: usize) -> String {
     let bytes = match counter.counter_type.size() {
         Size::Dword => 4,
         _ => 8,
@@ -188,7 +189,7 @@ fn counter_info(counter: &Counter, offset: usize) -> String {
     // winperf.h has a name for each type of the schema.
     format!(
         "{{ {}, {}, {:#x}, {bytes}, {}, {}, {offset} }}",
-        id(counter.id.value),
+        id(counter.id),
         counter.counter_type,
         counter.attributes.0,
         counter.detail_level,

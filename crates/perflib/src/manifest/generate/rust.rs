@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use tachograph_counters::CounterType as T;
 use tachograph_counters::wildcard::fold_case;
+use tachograph_schema::words::{Attribute, COUNTER_ATTRIBUTES, Notation, SET_ATTRIBUTES};
 
 use super::super::model::{Counter, CounterSet, Manifest, Provider};
 use super::super::types::{takes_base, word_of};
 use super::GenerateError;
 use super::names::{Names, camel, rust_identifier, snake};
-use crate::registration::{Aggregate, Attributes, InstanceType};
+use crate::registration::{Attributes, CounterInfo};
 
 /// The longest line of attributes.
 const MAX_LINE: usize = 110;
@@ -46,21 +46,14 @@ fn struct_of(
     set: &CounterSet,
     name: &str,
 ) -> Result<(), GenerateError> {
-    let mut keys = vec![text_key("name", &set.name.value)];
-    keys.push(format!("guid = \"{}\"", set.guid.value));
+    let mut keys = vec![text_key("name", &set.info.name)];
+    keys.push(format!("guid = \"{}\"", set.info.guid));
     keys.push(format!("provider_guid = \"{}\"", provider.guid.value));
     keys.push(text_key("provider", &provider.name));
-    let instances = match set.instances {
-        InstanceType::Single | InstanceType::InstanceAggregate => "single",
-        InstanceType::Multiple => "multiple",
-        InstanceType::SingleAggregate => "global_aggregate",
-        InstanceType::MultipleAggregate => "multiple_aggregate",
-        InstanceType::SingleAggregateHistory => "global_aggregate_history",
-    };
-    keys.push(format!("instances = \"{instances}\""));
+    keys.extend(SET_ATTRIBUTES.iter().filter_map(|attribute| key_of(attribute, &set.info)));
     // Writing into a string does not fail.
     let _ = writeln!(out);
-    help(out, "", &set.description, &set.name.value, &mut keys);
+    help(out, "", &set.info.help, &set.info.name, &mut keys);
     let _ = writeln!(out, "#[derive(::tachograph_publish::CounterSet)]");
     attribute(out, "", "counter_set", &keys);
     let _ = writeln!(out, "pub struct {name} {{");
@@ -88,13 +81,9 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn of(set: &'a CounterSet) -> Self {
         let places: HashMap<_, _> =
-            set.counters.iter().enumerate().map(|(place, counter)| (counter.id.value, place)).collect();
+            set.counters.iter().enumerate().map(|(place, counter)| (counter.info.id, place)).collect();
         let mut uses = vec![0; set.counters.len()];
-        let companions = |counter: &Counter| {
-            [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id]
-                .into_iter()
-                .flatten()
-        };
+        let companions = |counter: &Counter| counter.info.companions();
         for place in set.counters.iter().flat_map(companions).filter_map(|id| places.get(&id)) {
             uses[*place] += 1;
         }
@@ -108,8 +97,8 @@ impl<'a> Fields<'a> {
 
     /// The base that is part of a counter's field: used by no other counter, and of a type that has a field for both.
     fn own_base(&self, counter: &Counter) -> Option<usize> {
-        pair_field(counter.counter_type)?;
-        let place = *self.places.get(&counter.base_id?)?;
+        pair_field(counter.info.counter_type)?;
+        let place = *self.places.get(&counter.info.base_id?)?;
         (self.uses[place] == 1).then_some(place)
     }
 
@@ -118,18 +107,17 @@ impl<'a> Fields<'a> {
             return Ok(());
         }
         let (field, name) = &self.names[place];
-        let mut keys = vec![text_key("name", name), format!("id = {}", counter.id.value)];
+        let mut keys = vec![text_key("name", name), format!("id = {}", counter.info.id)];
         let field_type = match self.own_base(counter) {
             Some(base) => {
                 keys.push(text_key("base", &self.names[base].1));
-                keys.push(format!("base_id = {}", self.set.counters[base].id.value));
-                pair_field(counter.counter_type).unwrap_or("Counter")
+                keys.push(format!("base_id = {}", self.set.counters[base].info.id));
+                pair_field(counter.info.counter_type).unwrap_or("Counter")
             }
             None => self.plain_field(counter, &mut keys)?,
         };
         self.shown(counter, &mut keys);
-        let description = counter.description.as_deref().unwrap_or_default();
-        help(out, "    ", description, name, &mut keys);
+        help(out, "    ", &counter.info.help, name, &mut keys);
         attribute(out, "    ", "counter", &keys);
         let _ = writeln!(out, "    pub {field}: ::tachograph_publish::{field_type},");
         Ok(())
@@ -137,9 +125,9 @@ impl<'a> Fields<'a> {
 
     /// A field with one number.
     fn plain_field(&self, counter: &Counter, keys: &mut Vec<String>) -> Result<&'static str, GenerateError> {
-        let (field_type, default) = match counter.counter_type {
+        let (field_type, default) = match counter.info.counter_type {
             T::TEXT => {
-                let name = counter.name.as_deref().unwrap_or_default();
+                let name = &counter.info.name;
                 return Err(GenerateError::new(format!("counter '{name}' is a text: fields hold numbers")));
             }
             T::RAWCOUNT
@@ -151,17 +139,17 @@ impl<'a> Fields<'a> {
             | T::LARGE_RAW_FRACTION => ("Gauge", T::LARGE_RAWCOUNT),
             _ => ("Counter", T::BULK_COUNT),
         };
-        if counter.counter_type != default {
-            keys.push(format!("type = \"{}\"", word_of(counter.counter_type)));
+        if counter.info.counter_type != default {
+            keys.push(format!("type = \"{}\"", word_of(counter.info.counter_type)));
         }
         let [base, time, frequency, multiplier] =
-            counter.counter_type.companions().map(|needed| needed.is_some());
+            counter.info.counter_type.companions().map(|needed| needed.is_some());
         // A companion that the type does not need says nothing: the derive refuses it.
         let roles = [
-            ("base", counter.base_id, base || takes_base(counter.counter_type)),
-            ("time", counter.time_id, time),
-            ("frequency", counter.frequency_id, frequency),
-            ("multiplier", counter.multiplier_id, multiplier),
+            ("base", counter.info.base_id, base || takes_base(counter.info.counter_type)),
+            ("time", counter.info.time_id, time),
+            ("frequency", counter.info.frequency_id, frequency),
+            ("multiplier", counter.info.multiplier_id, multiplier),
         ];
         for (key, id, is_of_use) in roles {
             if let Some(place) = id.filter(|_| is_of_use).and_then(|id| self.places.get(&id)) {
@@ -173,34 +161,33 @@ impl<'a> Fields<'a> {
 
     /// How the counter is shown and added up.
     fn shown(&self, counter: &Counter, keys: &mut Vec<String>) {
-        if counter.default_scale != 0 {
-            keys.push(format!("scale = {}", counter.default_scale));
-        }
-        if counter.detail_level == 200 {
-            keys.push("detail = \"advanced\"".to_owned());
-        }
-        match counter.aggregate {
-            Aggregate::Undefined => {}
-            Aggregate::Total => keys.push("aggregate = \"sum\"".to_owned()),
-            Aggregate::Average => keys.push("aggregate = \"avg\"".to_owned()),
-            Aggregate::Minimum => keys.push("aggregate = \"min\"".to_owned()),
-            Aggregate::Maximum => keys.push("aggregate = \"max\"".to_owned()),
-        }
-        let display: Vec<_> = [
-            (Attributes::DISPLAY_AS_HEX, "hex"),
-            (Attributes::DISPLAY_AS_REAL, "real"),
-            (Attributes::NO_GROUP_SEPARATOR, "no_grouping"),
-        ]
-        .into_iter()
-        .filter(|(attribute, _)| counter.attributes.has(*attribute))
-        .map(|(_, word)| word)
-        .collect();
+        let plain = CounterInfo::new(0, "", counter.info.counter_type);
+        keys.extend(COUNTER_ATTRIBUTES.iter().filter_map(|attribute| {
+            let key = key_of(attribute, &counter.info)?;
+            (attribute.derive_text(&counter.info) != attribute.derive_text(&plain)).then_some(key)
+        }));
+        let known = Attributes::WORDS.iter().filter(|(_, word, _)| !word.is_empty());
+        let display: Vec<_> = known
+            .filter(|(.., attribute)| counter.info.attributes.has(*attribute))
+            .map(|(_, word, _)| *word)
+            .collect();
         if !display.is_empty() {
             keys.push(format!("display = \"{}\"", display.join(", ")));
         }
-        if counter.attributes.has(Attributes::NO_DISPLAYABLE) {
+        if counter.info.attributes.has(Attributes::NO_DISPLAYABLE) {
             keys.push("no_display".to_owned());
         }
+    }
+}
+
+/// The key of an attribute that manifests have; the help is documentation.
+fn key_of<T>(attribute: &Attribute<T>, of: &T) -> Option<String> {
+    attribute.name(Notation::Manifest)?;
+    let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
+    match key {
+        "help" => None,
+        _ if attribute.is_number => Some(format!("{key} = {text}")),
+        _ => Some(text_key(key, &text)),
     }
 }
 
@@ -218,17 +205,18 @@ fn pair_field(counter_type: T) -> Option<&'static str> {
 /// Names of fields and counters. Where a counter has no name, it is called by its id, or as the base of another.
 fn names_of(set: &CounterSet) -> Vec<(String, String)> {
     let mut fields = Names::default();
+    let named = || set.counters.iter().filter(|counter| !counter.info.name.is_empty());
     let mut taken: std::collections::HashSet<String> =
-        set.counters.iter().filter_map(|counter| counter.name.as_deref()).map(fold_case).collect();
-    let bases: HashMap<u32, &Arc<str>> =
-        set.counters.iter().filter_map(|counter| Some((counter.base_id?, counter.name.as_ref()?))).collect();
+        named().map(|counter| fold_case(&counter.info.name)).collect();
+    let bases: HashMap<u32, &str> =
+        named().filter_map(|counter| Some((counter.info.base_id?, &*counter.info.name))).collect();
     let mut names = Vec::new();
     for counter in &set.counters {
-        let name = match (&counter.name, bases.get(&counter.id.value)) {
-            (Some(name), _) => name.to_string(),
-            (None, base_of) => {
+        let name = match (&*counter.info.name, bases.get(&counter.info.id)) {
+            (name, _) if !name.is_empty() => name.to_owned(),
+            (_, base_of) => {
                 let of_base = base_of.map(|of| format!("{of} Base"));
-                let of_id = std::iter::successors(Some(format!("Counter {}", counter.id.value)), |name| {
+                let of_id = std::iter::successors(Some(format!("Counter {}", counter.info.id)), |name| {
                     Some(format!("{name}_"))
                 });
                 let mut free = of_base.into_iter().chain(of_id).filter(|name| taken.insert(fold_case(name)));
@@ -237,7 +225,7 @@ fn names_of(set: &CounterSet) -> Vec<(String, String)> {
         };
         let of_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
         let field = of_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
-        let field = rust_identifier(field, &format!("counter_{}", counter.id.value));
+        let field = rust_identifier(field, &format!("counter_{}", counter.info.id));
         names.push((fields.take(&field), name));
     }
     names

@@ -33,11 +33,8 @@ const ENGLISH: u32 = 9;
 /// # use tachograph_perflib::{ErrorCode, Guid};
 /// # use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 /// use tachograph_perflib::registration::{Request, decode_strings, encode};
-/// # let info = CounterSetInfo {
-/// #     guid: Guid::from_u128(1), provider_guid: Guid::from_u128(2), provider_name: "Tachograph".into(),
-/// #     name: "Memory".into(), help: "".into(), instances_help: "".into(), instance_type: InstanceType::Single,
-/// #     detail_level: 100, is_per_process: false, counters: vec![CounterInfo::new(1, "Available Bytes", CounterType::LARGE_RAWCOUNT)],
-/// # };
+/// # let mut info = CounterSetInfo::new("Memory", Guid::from_u128(1), InstanceType::Single);
+/// # info.counters = vec![CounterInfo::new(1, "Available Bytes", CounterType::LARGE_RAWCOUNT)];
 ///
 /// let mut bytes = Vec::new();
 /// encode(&info, Request::EnglishCounterNames, &mut bytes)?;
@@ -101,14 +98,13 @@ fn push_set(info: &CounterSetInfo, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
 }
 
 fn registration(counter: &CounterInfo) -> CounterRegistration {
-    let named = [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id];
     CounterRegistration {
         id: counter.id.into(),
         counter_type: counter.counter_type.0.into(),
         attributes: counter.attributes.0.into(),
         detail_level: counter.detail_level.into(),
         default_scale: counter.default_scale.into(),
-        companions: named.map(|id| id.unwrap_or(WILDCARD_ID).into()),
+        companions: counter.companion_ids().map(|id| id.unwrap_or(WILDCARD_ID).into()),
         aggregate: (counter.aggregate as u32).into(),
         reserved: U32::ZERO,
     }

@@ -1,67 +1,33 @@
 //! Decoding of a set's registration.
 
-use tachograph_counters::CounterType;
+use tachograph_schema::{
+    Aggregate, Attributes, CompanionFault, CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType,
+    SCALES, check_companions, is_detail_level,
+};
 use zerocopy::FromBytes;
 
-use crate::Guid;
 use crate::block::raw::{CounterRegistration, CounterSetRegistration};
 use crate::block::section::Section;
 use crate::block::unique::repeated;
 use crate::block::{BlockError, Expected, Found, MAX_COUNTERS, Rule, WILDCARD_ID};
-use crate::registration::check::{self, Fault, SCALES, Types, check_companions, is_detail_level};
-use crate::registration::{Aggregate, Attributes, InstanceType};
 
-/// A counter set as its registration data tells it; the texts are asked for separately.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisteredSet {
-    /// The GUID of the set.
-    pub guid: Guid,
-    /// How many instances it has.
-    pub instance_type: InstanceType,
-    /// 100 (novice) or 200 (advanced).
-    pub detail_level: u32,
-    /// The counters, at least one; ids differ.
-    pub counters: Vec<RegisteredCounter>,
-}
+/// A counter set as its registration data has it: without texts, which are queried separately.
+pub type RegisteredSet = CounterSetInfo;
 
-/// A counter as its registration data tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegisteredCounter {
-    /// Number of the counter.
-    pub id: u32,
-    /// The type.
-    pub counter_type: CounterType,
-    /// How it is shown.
-    pub attributes: Attributes,
-    /// 100 (novice) or 200 (advanced).
-    pub detail_level: u32,
-    /// Exponent of ten for charts, -10 to 10.
-    pub default_scale: i32,
-    /// The counter that holds the denominator of averages, fractions and precision timers.
-    pub base_id: Option<u32>,
-    /// The counter that holds the time of object timers and elapsed times.
-    pub time_id: Option<u32>,
-    /// The counter that holds the frequency of that time.
-    pub frequency_id: Option<u32>,
-    /// The counter that holds the multiplier of multi timers.
-    pub multiplier_id: Option<u32>,
-    /// How the set's aggregate is made; undefined for a number that is unknown.
-    pub aggregate: Aggregate,
-}
+/// A counter as its registration data has it: without texts. An unknown aggregate is undefined.
+pub type RegisteredCounter = CounterInfo;
 
-impl RegisteredSet {
-    /// Checks that this is the registration of the set that was asked for.
-    ///
-    /// # Errors
-    ///
-    /// [`Rule::R13`].
-    pub fn expect_guid(&self, guid: Guid) -> Result<(), BlockError> {
-        if self.guid == guid {
-            return Ok(());
-        }
-        let (found, expected) = (Found::Guid(self.guid), Expected::Guid(guid));
-        Err(BlockError { rule: Rule::R13, offset: 0, found, expected })
+/// Checks that a decoded set is the one that was requested.
+///
+/// # Errors
+///
+/// [`Rule::R13`].
+pub fn expect_guid(set: &CounterSetInfo, guid: Guid) -> Result<(), BlockError> {
+    if set.guid == guid {
+        return Ok(());
     }
+    let (found, expected) = (Found::Guid(set.guid), Expected::Guid(guid));
+    Err(BlockError { rule: Rule::R13, offset: 0, found, expected })
 }
 
 const HEADER: usize = size_of::<CounterSetRegistration>();
@@ -103,15 +69,18 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
         let expected = Expected::Words("an id that does not stand before it");
         return broken(Rule::R6, at(place), counters[place].id.get(), expected);
     }
-    let types = check::types(
-        counters.iter().map(|counter| (counter.id.get(), CounterType(counter.counter_type.get()))),
-    );
-    let counters = counters
+    let id_and_type =
+        |counter: &CounterRegistration| (counter.id.get(), CounterType(counter.counter_type.get()));
+    let mut types: Vec<_> = counters.iter().map(id_and_type).collect();
+    types.sort_unstable();
+    let mut info = CounterSetInfo::new("", Guid::from_bytes(header.set), instance_type);
+    info.detail_level = detail_level;
+    info.counters = counters
         .iter()
         .enumerate()
         .map(|(place, counter)| registered(counter, at(place), Some(&types)))
         .collect::<Result<_, _>>()?;
-    Ok(RegisteredSet { guid: Guid::from_bytes(header.set), instance_type, detail_level, counters })
+    Ok(info)
 }
 
 /// Decodes one counter (request 2). Of its companions only what the counter itself tells is checked: the others of the set
@@ -132,7 +101,7 @@ pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
 fn registered(
     counter: &CounterRegistration,
     offset: usize,
-    types: Option<&Types>,
+    types: Option<&[(u32, CounterType)]>,
 ) -> Result<RegisteredCounter, BlockError> {
     let id = counter.id.get();
     let counter_type = CounterType(counter.counter_type.get());
@@ -151,37 +120,33 @@ fn registered(
     }
     let named = counter.companions.map(|id| Some(id.get()).filter(|&id| id != WILDCARD_ID));
     check_companions(id, counter_type, named, types).map_err(|fault| broken_companion(fault, id, offset))?;
-    let [base_id, time_id, frequency_id, multiplier_id] = named;
-    Ok(RegisteredCounter {
-        id,
-        counter_type,
-        attributes: Attributes(counter.attributes.get()),
-        detail_level,
-        default_scale,
-        base_id,
-        time_id,
-        frequency_id,
-        multiplier_id,
-        aggregate: Aggregate::from_number(counter.aggregate.get()).unwrap_or_default(),
-    })
+    let mut info = CounterInfo::new(id, "", counter_type);
+    info.attributes = Attributes(counter.attributes.get());
+    info.detail_level = detail_level;
+    info.default_scale = default_scale;
+    info.set_companion_ids(named);
+    info.aggregate = Aggregate::from_number(counter.aggregate.get()).unwrap_or_default();
+    Ok(info)
 }
 
 /// The error of a companion of the counter at an offset.
-fn broken_companion(fault: Fault, id: u32, offset: usize) -> BlockError {
-    let offset = offset + 24 + 4 * fault.role() as usize;
+fn broken_companion(fault: CompanionFault, id: u32, offset: usize) -> BlockError {
+    let offset = offset + 24 + 4 * fault.role();
     match fault {
-        Fault::Missing(_, expected) => {
+        CompanionFault::Missing(_, expected) => {
             let found = Found::Number(WILDCARD_ID.into());
             BlockError { rule: Rule::R9, offset, found, expected: Expected::Type(expected) }
         }
-        Fault::Unknown(_, companion) => BlockError::number(
+        CompanionFault::Unknown(_, companion) => BlockError::number(
             Rule::R10,
             offset,
             companion,
             Expected::Words("the id of a counter of the set"),
         ),
-        Fault::Itself(_) => BlockError::number(Rule::R11, offset, id, Expected::Words("another counter")),
-        Fault::Type { found, expected, .. } => {
+        CompanionFault::Itself(_) => {
+            BlockError::number(Rule::R11, offset, id, Expected::Words("another counter"))
+        }
+        CompanionFault::Type { found, expected, .. } => {
             let (found, expected) = (Found::Type(found), Expected::Type(expected));
             BlockError { rule: Rule::R12, offset, found, expected }
         }

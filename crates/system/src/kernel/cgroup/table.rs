@@ -3,7 +3,7 @@
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::InstanceType;
 
-use crate::table::{CounterRow, SetTable};
+use crate::table::{CounterInfo, SetTable};
 
 pub(super) const PROCESSOR_TIME: u32 = 1;
 pub(super) const USER_TIME: u32 = 2;
@@ -181,8 +181,8 @@ const fn row(
     unit: &'static str,
     source: &'static str,
     help: &'static str,
-) -> CounterRow {
-    CounterRow::new(id, name, counter_type, unit, 0, source, help)
+) -> CounterInfo {
+    CounterInfo::row(id, name, counter_type, unit, 0, source, help)
 }
 
 const TIMER: CounterType = CounterType::TIMER_100NS;
@@ -211,16 +211,16 @@ pub(crate) static TABLE: SetTable = SetTable {
             "Periods in which the group used up its processor limit and had to wait for the next."),
         row(THROTTLED_TIME, "% Throttled Time", TIMER, "%", "cpu.stat: throttled_usec",
             "Time that the group's processors stood still because its limit was used up, added up over the processors."),
-        CounterRow::new(MEMORY_CURRENT, "Memory Current Bytes", NOW, "bytes", -6, "memory.current",
+        CounterInfo::row(MEMORY_CURRENT, "Memory Current Bytes", NOW, "bytes", -6, "memory.current",
             "Memory charged to the group now, page cache and kernel memory included."),
-        CounterRow::new(MEMORY_PEAK, "Memory Peak Bytes", NOW, "bytes", -6, "memory.peak",
+        CounterInfo::row(MEMORY_PEAK, "Memory Peak Bytes", NOW, "bytes", -6, "memory.peak",
             "The largest amount of memory that was ever charged to the group (Linux 5.19 and later)."),
-        CounterRow::new(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max",
+        CounterInfo::row(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max",
             "The limit of the group's memory. Without a limit of its own a group has no value here, although a group above it may have one."),
         row(MEMORY_USED, "% Memory Limit Used", CounterType::RAW_FRACTION, "%", "memory.current of memory.max",
             "The group's memory as a share of its limit. Without a limit there is no value.").base(MEMORY_USED_BASE),
-        CounterRow::companion(MEMORY_USED_BASE, "% Memory Limit Used Base", CounterType::RAW_BASE),
-        CounterRow::new(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current",
+        CounterInfo::companion(MEMORY_USED_BASE, "% Memory Limit Used Base", CounterType::RAW_BASE),
+        CounterInfo::row(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current",
             "Swap that the group occupies now."),
         row(EVENTS_LOW, "Memory Low Events/sec", RATE, "1/s", "memory.events: low",
             "How often memory was taken from the group although it was below its protection (memory.low)."),
@@ -232,23 +232,23 @@ pub(crate) static TABLE: SetTable = SetTable {
             "How often an allocation was about to fail because the limit was reached and nothing could be freed."),
         row(EVENTS_OOM_KILL, "OOM Kills/sec", RATE, "1/s", "memory.events: oom_kill",
             "Processes of the group that were killed for lack of memory."),
-        CounterRow::new(ANONYMOUS, "Anonymous Bytes", NOW, "bytes", -6, "memory.stat: anon",
+        CounterInfo::row(ANONYMOUS, "Anonymous Bytes", NOW, "bytes", -6, "memory.stat: anon",
             "Memory that belongs to no file: heaps and stacks."),
-        CounterRow::new(FILE, "File Bytes", NOW, "bytes", -6, "memory.stat: file",
+        CounterInfo::row(FILE, "File Bytes", NOW, "bytes", -6, "memory.stat: file",
             "Page cache of files, shared memory included."),
-        CounterRow::new(KERNEL, "Kernel Bytes", NOW, "bytes", -6, "memory.stat: kernel",
+        CounterInfo::row(KERNEL, "Kernel Bytes", NOW, "bytes", -6, "memory.stat: kernel",
             "Kernel memory that is charged to the group (Linux 5.18 and later)."),
-        CounterRow::new(SLAB, "Slab Bytes", NOW, "bytes", -6, "memory.stat: slab",
+        CounterInfo::row(SLAB, "Slab Bytes", NOW, "bytes", -6, "memory.stat: slab",
             "The part of the kernel memory that holds the kernel's objects."),
-        CounterRow::new(PAGE_FAULTS, "Page Faults/sec", RATE, "1/s", -1, "memory.stat: pgfault",
+        CounterInfo::row(PAGE_FAULTS, "Page Faults/sec", RATE, "1/s", -1, "memory.stat: pgfault",
             "Page faults of the group's tasks, with and without a disk transfer."),
         row(MAJOR_FAULTS, "Major Page Faults/sec", RATE, "1/s", "memory.stat: pgmajfault",
             "Page faults that had to wait for a disk."),
-        CounterRow::new(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes",
+        CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes",
             "Bytes read from disks, all devices together. A transfer through stacked devices counts at each of them."),
-        CounterRow::new(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes",
+        CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes",
             "Bytes written to disks, all devices together."),
-        CounterRow::new(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes",
+        CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes",
             "Bytes that were given back to disks as unused (trim), all devices together."),
         row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios",
             "Read requests to disks, all devices together."),

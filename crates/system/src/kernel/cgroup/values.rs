@@ -63,7 +63,7 @@ impl Default for Reasons {
             }),
             no_value: std::array::from_fn(|id| {
                 let row = TABLE.counters.iter().find(|row| row.id as usize == id);
-                let source = row.map_or("", |row| row.source);
+                let source = row.map_or("", |row| &row.source);
                 let is_of_cpu =
                     source.starts_with("cpu.stat: nr_") || source.starts_with("cpu.stat: throttled_");
                 let hint = if is_of_cpu { ": the cpu controller is not enabled here" } else { "" };

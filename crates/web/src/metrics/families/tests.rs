@@ -6,7 +6,7 @@ use super::*;
 /// The metrics of a counter of a program's set: stem, unit and kind.
 fn metrics(name: &str, unit: &str, counter_type: CounterType) -> Vec<(String, String, Kind)> {
     let mut counter = CounterInfo::new(1, name, counter_type);
-    counter.unit = unit.into();
+    counter.unit = unit.to_owned().into();
     metrics_of("Shop", &counter).into_iter().map(|metric| (metric.stem, metric.unit, metric.kind)).collect()
 }
 

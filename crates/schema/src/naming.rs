@@ -1,6 +1,6 @@
 //! Which names counter paths can mean: `\set(instance)\counter`, and wildcards in each of the three.
 
-use crate::Description;
+use crate::CounterSetInfo;
 
 /// What is wrong with the name of a counter set, as the end of a sentence that begins with what has the name; `None` where
 /// counter paths can mean it.
@@ -16,8 +16,8 @@ pub fn fault_of_counter_name(name: &str) -> Option<String> {
     if name.trim().is_empty() {
         return Some("cannot be empty".to_owned());
     }
-    if name.encode_utf16().count() > Description::MAX_NAME {
-        return Some(format!("has at most {} characters of UTF-16", Description::MAX_NAME));
+    if name.encode_utf16().count() > CounterSetInfo::MAX_NAME {
+        return Some(format!("has at most {} characters of UTF-16", CounterSetInfo::MAX_NAME));
     }
     if name.trim() != name {
         return Some("cannot begin or end with a blank: paths of counters could not tell it".to_owned());

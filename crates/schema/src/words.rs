@@ -1,0 +1,104 @@
+//! How manifests and `#[derive(CounterSet)]` write attributes of counter sets and counters as text.
+//!
+//! Both parse them, and the code that manifests generate writes them, by [`SET_ATTRIBUTES`] and [`COUNTER_ATTRIBUTES`] alone.
+
+pub use crate::counter_set::{COUNTER_ATTRIBUTES, SET_ATTRIBUTES};
+
+/// Where an attribute is written; the words differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// An attribute of an XML element.
+    Manifest,
+    /// A key of `#[counter_set(...)]` or `#[counter(...)]`.
+    Derive,
+}
+
+/// Words with their meaning: the manifest's, and that of `#[derive(CounterSet)]`.
+pub(crate) struct Words<V: 'static>(pub(crate) &'static [(&'static str, &'static str, V)]);
+
+impl<V: Copy + PartialEq> Words<V> {
+    pub(crate) fn parse(&self, text: &str, notation: Notation) -> Result<V, String> {
+        let word = |&(manifest, derive, _): &(&'static str, &'static str, V)| match notation {
+            Notation::Manifest => manifest,
+            Notation::Derive => derive,
+        };
+        let found = self.0.iter().find(|known| word(known) == text);
+        found.map(|(.., value)| *value).ok_or_else(|| {
+            let words: Vec<_> = self.0.iter().map(word).collect();
+            format!("one of {}", words.join(", "))
+        })
+    }
+
+    /// The word of `#[derive(CounterSet)]`; empty for a value without one.
+    pub(crate) fn derive_word(&self, value: V) -> String {
+        self.0.iter().find(|(.., known)| *known == value).map_or("", |(_, word, _)| word).to_owned()
+    }
+}
+
+/// How an attribute of a `T` is written and stored.
+pub struct Attribute<T: 'static> {
+    pub(crate) manifest: Option<&'static str>,
+    pub(crate) derive: &'static str,
+    /// Whether the key of `#[derive(CounterSet)]` has a number, not a text.
+    pub is_number: bool,
+    pub(crate) parse: fn(&mut T, &str, Notation) -> Result<(), String>,
+    pub(crate) derive_text: fn(&T) -> String,
+}
+
+impl<T> Attribute<T> {
+    /// The name in this notation; `None` where the attribute cannot be written.
+    pub fn name(&self, notation: Notation) -> Option<&'static str> {
+        match notation {
+            Notation::Manifest => self.manifest,
+            Notation::Derive => Some(self.derive),
+        }
+    }
+
+    /// Sets the attribute.
+    ///
+    /// # Errors
+    ///
+    /// What was expected; nothing is changed then.
+    pub fn parse(&self, of: &mut T, text: &str, notation: Notation) -> Result<(), String> {
+        (self.parse)(of, text, notation)
+    }
+
+    /// The value in the notation of `#[derive(CounterSet)]`.
+    pub fn derive_text(&self, of: &T) -> String {
+        (self.derive_text)(of)
+    }
+}
+
+/// The words of detail levels.
+pub(crate) const DETAIL_LEVELS: Words<u32> =
+    Words(&[("standard", "standard", 100), ("advanced", "advanced", 200)]);
+
+/// `attribute!(name in manifests, key of the derive, field)` for a text; `, words` for a field with words.
+macro_rules! attribute {
+    ($manifest:expr, $derive:literal, $field:ident) => {
+        $crate::words::Attribute {
+            manifest: $manifest,
+            derive: $derive,
+            is_number: false,
+            parse: |info, text, _| {
+                info.$field = $crate::Text::from(text.to_owned());
+                Ok(())
+            },
+            derive_text: |info| info.$field.clone().into_owned(),
+        }
+    };
+    ($manifest:expr, $derive:literal, $field:ident, $words:expr) => {
+        $crate::words::Attribute {
+            manifest: $manifest,
+            derive: $derive,
+            is_number: false,
+            parse: |info, text, notation| {
+                info.$field = $words.parse(text, notation)?;
+                Ok(())
+            },
+            derive_text: |info| $words.derive_word(info.$field),
+        }
+    };
+}
+
+pub(crate) use attribute;
