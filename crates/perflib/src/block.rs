@@ -71,4 +71,4 @@ pub const WILDCARD_ID: u32 = u32::MAX;
 
 /// How many counters a counter set can have. Source: perflib.h.
 #[doc(alias = "PERF_MAX_COUNTERS")]
-pub const MAX_COUNTERS: usize = 65_536;
+pub const MAX_COUNTERS: usize = tachograph_schema::CounterSetInfo::MAX_COUNTERS;

@@ -17,15 +17,15 @@
 //!
 //! ```
 //! use tachograph_publish::dynamic::{Options, Provider};
-//! use tachograph_publish::{CounterDescription, Description, Guid, InstanceKind, Publisher};
+//! use tachograph_publish::{CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType, Publisher};
 //!
 //! const PUMPS: Guid = Guid::parse("{5f2c9c3e-2f54-4b0e-9d4e-64a3d3a0c0a1}");
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let publisher = Publisher::new().folder(folder.path());
 //! let provider = Provider::start(PUMPS, Options { publisher, ..Options::default() })?;
-//! let mut pumps = Description::new("Pumps", PUMPS, InstanceKind::Multiple);
-//! pumps.counters.push(CounterDescription::new(1, "Strokes/sec", 0x1041_0500));
+//! let mut pumps = CounterSetInfo::new("Pumps", PUMPS, InstanceType::Multiple);
+//! pumps.counters.push(CounterInfo::new(1, "Strokes/sec", CounterType::BULK_COUNT));
 //! provider.register(pumps)?;
 //! let north = provider.create_instance(PUMPS, "north", 0)?;
 //! north.add(1, 17)?;

@@ -96,7 +96,7 @@ pub(crate) const MAX_LONG_NAMES: usize = 16 << 20;
 pub(crate) const MAX_FILE: usize = 1 << 30;
 
 /// Most bytes of an instance's name: 1023 UTF-16 units are at most three bytes each.
-pub(crate) const MAX_NAME_BYTES: usize = 3 * 1023;
+pub(crate) const MAX_NAME_BYTES: usize = 3 * tachograph_schema::CounterSetInfo::MAX_NAME;
 
 /// The size of a memory page that the layout reckons with.
 pub(crate) const PAGE: usize = 4096;

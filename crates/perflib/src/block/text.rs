@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How long an instance's, a set's or a counter's name can be, in UTF-16 units without the NUL.
 #[doc(alias = "PERF_MAX_INSTANCE_NAME")]
-pub const MAX_NAME_UNITS: usize = 1023;
+pub const MAX_NAME_UNITS: usize = tachograph_schema::CounterSetInfo::MAX_NAME;
 
 /// A text in UTF-16LE, borrowed from a block, without its NUL.
 ///
