@@ -82,7 +82,8 @@ pub(crate) struct Seat {
     waits: Mutex<Option<u64>>,
 }
 
-/// A request that is answered on a connection. When this is dropped, the connection waits for the next one.
+/// A request that is answered on a connection. When this is dropped, after the answer was flushed, the connection waits for the
+/// next one.
 pub(crate) struct Turn(Arc<Seat>);
 
 impl Admission {

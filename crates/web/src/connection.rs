@@ -22,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::admission::{Seat, Turn};
+use crate::unsent::{FlushedStream, Unsent};
 
 /// How long the header of a request, or the wait for the next one, may take.
 const HEADER_TIME: Duration = Duration::from_secs(15);
@@ -77,13 +78,17 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let overrun = Overrun(Arc::default());
     let mine = overrun.clone();
+    let unsent = Unsent::default();
+    let stream = FlushedStream::new(stream, unsent.clone());
     let service = service_fn(move |request: Request<Incoming>| {
-        let turn = seat.begin();
+        // A client that sends requests in a row: the answer before this one may not be flushed yet.
+        let turn = unsent.take().unwrap_or_else(|| seat.begin());
+        let unsent = unsent.clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(mine.clone());
         request.extensions_mut().insert(seat.client());
         let answer = router.clone().oneshot(request);
-        async { answer.await.map(|answer| answer.map(|body| Answered { body, _turn: turn })) }
+        async { answer.await.map(|answer| answer.map(|body| Answered { body, turn: Some(turn), unsent })) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -104,10 +109,17 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
     let _ = connection.await;
 }
 
-/// The body of an answer. When all of it is sent, the connection waits for the next request.
+/// The body of an answer. It is dropped when its last bytes are in the write buffer; the turn ends when they are flushed.
 struct Answered {
     body: Body,
-    _turn: Turn,
+    turn: Option<Turn>,
+    unsent: Unsent,
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.turn.take().into_iter().for_each(|turn| self.unsent.put(turn));
+    }
 }
 
 impl http_body::Body for Answered {

@@ -1,9 +1,10 @@
 //! Wrong tokens: further ones from the same address have to wait.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::admission::Client;
@@ -14,8 +15,8 @@ use crate::options::LineLog;
 const FREE: u32 = 5;
 /// Time from one token that is compared to the next, from then on.
 const STEP: Duration = Duration::from_secs(1);
-/// How long a request waits for its turn; beyond that it is refused at once.
-const MAX_WAIT: Duration = Duration::from_secs(4);
+/// Requests of an address that wait for their turn; more are refused at once.
+const MAX_WAITING: usize = 4;
 /// After how long without a wrong token an address is like any other.
 const FORGET: Duration = Duration::from_secs(60);
 /// Most addresses that are kept.
@@ -38,9 +39,15 @@ struct State {
 struct Guesser {
     wrong: u32,
     last: Instant,
-    /// When the next token is compared.
-    next: Instant,
+    queue: Arc<Queue>,
     is_reported: bool,
+}
+
+/// The requests of an address, which are compared in turn. One that is aborted leaves the queue and uses no turn.
+struct Queue {
+    places: Semaphore,
+    /// When the next token is compared. Its lock is granted in the order of the requests.
+    next: tokio::sync::Mutex<Instant>,
 }
 
 impl Guesses {
@@ -60,9 +67,9 @@ impl Guesses {
         wrong: fn() -> Refusal,
         is_right: impl FnOnce() -> bool,
     ) -> Result<(), Refusal> {
-        let turn = self.lock().turn(client, Instant::now())?;
-        if let Some(turn) = turn {
-            tokio::time::sleep_until(turn).await;
+        let queue = self.lock().queue(client, Instant::now());
+        if let Some(queue) = queue {
+            queue.wait().await?;
         }
         if is_right() {
             return Ok(());
@@ -83,19 +90,28 @@ impl Guesses {
     }
 }
 
+impl Queue {
+    fn new(now: Instant) -> Self {
+        Self { places: Semaphore::new(MAX_WAITING), next: tokio::sync::Mutex::new(now) }
+    }
+
+    /// Waits until a token may be compared.
+    async fn wait(&self) -> Result<(), Refusal> {
+        let full = || Refusal::too_many("too many wrong tokens came from this address; try again later");
+        let _place = self.places.try_acquire().map_err(|_| full())?;
+        let mut next = self.next.lock().await;
+        tokio::time::sleep_until(*next).await;
+        *next = Instant::now() + STEP;
+        Ok(())
+    }
+}
+
 impl State {
-    /// When the next token of an address may be compared; `None` for now.
-    fn turn(&mut self, client: Client, now: Instant) -> Result<Option<Instant>, Refusal> {
+    /// Where tokens of an address wait; `None` where they are compared at once.
+    fn queue(&mut self, client: Client, now: Instant) -> Option<Arc<Queue>> {
         self.clients.retain(|_, guesser| now.saturating_duration_since(guesser.last) < FORGET);
-        let Some(guesser) = self.clients.get_mut(&client).filter(|guesser| guesser.wrong >= FREE) else {
-            return Ok(None);
-        };
-        let turn = guesser.next.max(now);
-        if turn.duration_since(now) > MAX_WAIT {
-            return Err(Refusal::too_many("too many wrong tokens came from this address; try again later"));
-        }
-        guesser.next = turn + STEP;
-        Ok(Some(turn))
+        let guesser = self.clients.get(&client).filter(|guesser| guesser.wrong >= FREE)?;
+        Some(Arc::clone(&guesser.queue))
     }
 
     /// Notes a wrong token; whether it is to be reported.
@@ -105,8 +121,8 @@ impl State {
             let oldest = oldest.map(|(client, _)| *client);
             oldest.and_then(|oldest| self.clients.remove(&oldest));
         }
-        let new = Guesser { wrong: 0, last: now, next: now, is_reported: false };
-        let guesser = self.clients.entry(client).or_insert(new);
+        let new = || Guesser { wrong: 0, last: now, queue: Arc::new(Queue::new(now)), is_reported: false };
+        let guesser = self.clients.entry(client).or_insert_with(new);
         guesser.wrong = guesser.wrong.saturating_add(1);
         guesser.last = now;
         // A client with many addresses cannot fill the log: its other addresses are reported with their next wrong token.
@@ -174,6 +190,26 @@ mod tests {
         let began = Instant::now();
         assert!(guesses.compare(client(1), wrong, || false).await.is_err());
         assert_eq!((began.elapsed(), lines.load(Ordering::SeqCst)), (Duration::ZERO, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn aborted_requests_use_no_turns() {
+        let guesses = Arc::new(Guesses::new(None));
+        for _ in 0..=FREE {
+            assert!(guesses.compare(client(1), wrong, || false).await.is_err());
+        }
+        let began = Instant::now();
+        for _ in 0..100 {
+            let mut waiting = tokio::task::JoinSet::new();
+            for _ in 0..MAX_WAITING {
+                let guesses = Arc::clone(&guesses);
+                waiting.spawn(async move { guesses.compare(client(1), wrong, || panic!("compared")).await });
+            }
+            tokio::task::yield_now().await;
+            waiting.shutdown().await;
+        }
+        assert!(guesses.compare(client(1), wrong, || true).await.is_ok());
+        assert_eq!(began.elapsed(), STEP);
     }
 
     #[test]

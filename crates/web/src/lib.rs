@@ -29,6 +29,7 @@ mod series;
 mod server;
 mod sources;
 mod tls;
+mod unsent;
 mod work;
 
 pub use options::{

@@ -18,6 +18,8 @@ use crate::tls::files;
 /// Set in the process that one of these tests has for itself: its open files are the server's and the clients'.
 const ALONE: &str = "TACHO_LIMITS_ALONE";
 const SLOW: usize = 1200;
+/// Connections of one address that may wait for a request: an eighth of all.
+const MAX_IDLE: usize = 128;
 
 /// A connection from another address of this machine.
 fn connect_from(from: [u8; 4], to: SocketAddr) -> Option<TcpStream> {
@@ -77,6 +79,36 @@ fn slow_connections_of_one_address_keep_nobody_out() {
         .status()
         .expect("this program starts");
     assert!(ended.success(), "{ended}: what it says stands before this");
+}
+
+#[test]
+fn an_answer_that_is_being_sent_is_not_closed_in_favour_of_others() {
+    let machine = Machine::new(1500);
+    let served = Served::start(&machine, Wishes::default());
+    ready(&served, "1");
+    let wide = [("path", r"\Things(*)\*"), ("columns", "160")];
+    let wide = target("/api/sources/1/series", &wide);
+    let mut stream = connect(served.address);
+    write!(stream, "GET {wide} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).expect("sent");
+    let mut answer = vec![0; 4096];
+    stream.read_exact(&mut answer).expect("the first bytes of the answer");
+    // Connections that wait for a second can be closed.
+    std::thread::sleep(Duration::from_millis(1500));
+    let idle: Vec<TcpStream> = (0..MAX_IDLE + 1).map(|_| connect(served.address)).collect();
+    // Connections are admitted in their order.
+    assert_eq!(get(served.address, "/").status, 200);
+    let text = String::from_utf8_lossy(&answer);
+    let (head, _) = text.split_once("\r\n\r\n").expect("a header");
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let length: usize = length.expect("a length");
+    assert!(length > 6_000_000, "{length} bytes are not more than the kernel keeps of a connection");
+    let rest = head.len() + 4 + length - answer.len();
+    let mut last = vec![0; rest];
+    stream.read_exact(&mut last).expect("the rest of the answer");
+    assert!(last.ends_with(b"}"), "{:?}", String::from_utf8_lossy(&last[rest - 20..]));
+    drop(idle);
 }
 
 /// Sends a byte now and then until the server closes the connection; gives what the server sent.

@@ -33,6 +33,25 @@ pub(crate) fn files() -> Files {
     Files { certificate: source.join("cert.pem"), key, _folder: folder }
 }
 
+/// A server of a machine at an address, without TLS and without a token.
+fn options(machine: &Machine, address: &str) -> ServeOptions {
+    ServeOptions {
+        metrics: Default::default(),
+        address: address.parse().expect("an address"),
+        tls: None,
+        token: None,
+        hosts: Vec::new(),
+        live: machine.options(Duration::from_secs(1)),
+        logs: Vec::new(),
+        uploads: Uploads::default(),
+        memory: Default::default(),
+        release: None,
+        log: None,
+        notices: None,
+        view: None,
+    }
+}
+
 #[test]
 fn a_connection_is_secret() {
     let machine = Machine::new(1);
@@ -75,21 +94,7 @@ fn a_connection_is_secret() {
 #[test]
 fn others_are_let_in_only_with_a_token_or_tls() {
     let machine = Machine::new(1);
-    let options = |address: &str| ServeOptions {
-        metrics: Default::default(),
-        address: address.parse().expect("an address"),
-        tls: None,
-        token: None,
-        hosts: Vec::new(),
-        live: machine.options(Duration::from_secs(1)),
-        logs: Vec::new(),
-        uploads: Uploads::default(),
-        memory: Default::default(),
-        release: None,
-        log: None,
-        notices: None,
-        view: None,
-    };
+    let options = |address: &str| options(&machine, address);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let refused = Server::bind(options(address)).err().expect("refused");
         assert!(refused.is_usage() && refused.to_string().contains("--token-file"), "{refused}");
@@ -119,21 +124,8 @@ fn a_key_that_others_can_read_is_refused() {
     let machine = Machine::new(1);
     let Files { certificate, key, _folder } = files();
     let bind = || {
-        Server::bind(ServeOptions {
-            metrics: Default::default(),
-            address: "127.0.0.1:0".parse().expect("an address"),
-            tls: Some((certificate.clone(), key.clone())),
-            token: None,
-            hosts: Vec::new(),
-            live: machine.options(Duration::from_secs(1)),
-            logs: Vec::new(),
-            uploads: Uploads::default(),
-            memory: Default::default(),
-            release: None,
-            log: None,
-            notices: None,
-            view: None,
-        })
+        let tls = Some((certificate.clone(), key.clone()));
+        Server::bind(ServeOptions { tls, ..options(&machine, "127.0.0.1:0") })
     };
     assert!(bind().is_ok());
     for mode in [0o644, 0o602, 0o604] {
