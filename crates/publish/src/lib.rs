@@ -40,7 +40,7 @@
 //! - Sets that are only known at run time are published by [`dynamic`], the provider functions of perflib.h in Rust form.
 //! - What goes wrong in the runtime folder is an error of the call that starts a set, and never hurts the application.
 //!
-//! `unsafe` is in `tsc.rs` and `signals.rs` alone.
+//! `unsafe` is in `tsc/counter.rs` and `signals.rs` alone.
 
 mod cells;
 mod control;

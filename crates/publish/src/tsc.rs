@@ -5,17 +5,19 @@
 //! tick is in nanoseconds, x86-64 does not say: two readings of both clocks do, at least 100 ms apart, so until then the
 //! kernel's clock measures. The ratio is measured again over 100 ms, 200 ms and so on up to about a minute, and then every
 //! minute, since the kernel's clock follows a time server. The measurement that finds its minute over does that, without
-//! memory or a lock; each of the others compares two numbers.
+//! memory and without waiting for another thread; each of the others compares two numbers.
 //!
 //! A kernel that finds the counter unreliable changes its clock source: that is looked up whenever the ratio is measured, and
-//! from then on the kernel's clock measures. So it does after ratios that contradict each other.
+//! after that the kernel's clock measures. A ratio that contradicts the one before is learned again, and the kernel's clock
+//! measures until then; after three contradictions in a row it does so for good.
 
-#![allow(unsafe_code, reason = "the processor's counter, and a file read without memory")]
+mod counter;
 
-use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use counter::{is_clock, ticks};
 
 /// How long the ratio of the clocks is measured at first.
 const LEARNING: Duration = Duration::from_millis(100);
@@ -23,12 +25,13 @@ const LEARNING: Duration = Duration::from_millis(100);
 /// The ratio is measured over twice the time before, this often: up to 100 ms << 9, which is 51 s.
 const DOUBLINGS: u32 = 9;
 
-/// Ratios that differ by more than this part of them contradict each other: the kernel adjusts its clock by at most a
-/// two-thousandth.
+/// Ratios that differ by more than this part of them contradict each other. A time server's client usually changes the rate of
+/// the kernel's clock by at most 500 millionths (`ADJ_FREQUENCY`). It can change it by a tenth (`ADJ_TICK`): such a ratio is
+/// learned again.
 const CONTRADICTION: u64 = 1000;
 
-/// So many contradictions in a row, and the counter is not used any more. One may come from a suspended machine, where the
-/// counter may run and the kernel's clock does not.
+/// After this many contradictions in a row the counter is not used any more. A single one has other causes: a machine that was
+/// suspended, where the counter may run and the kernel's clock does not, or a clock whose rate was changed.
 const MAX_CONTRADICTIONS: u32 = 3;
 
 /// The clock of this process.
@@ -48,8 +51,10 @@ struct Clock {
     last: [AtomicU64; 3],
     doublings: AtomicU32,
     contradictions: AtomicU32,
-    /// A thread has measured the first ratio.
-    is_learned: AtomicBool,
+    /// The ratio is unknown and is to be learned. While this is set, `length` is 0.
+    is_learning: AtomicBool,
+    /// The process in which a thread measures the ratio; 0 for none.
+    measuring: AtomicU32,
     /// The first reading of both clocks; `None` where the counter is not used.
     first: OnceLock<Option<Both>>,
     learning: Duration,
@@ -103,7 +108,8 @@ impl Clock {
             last: [const { AtomicU64::new(0) }; 3],
             doublings: AtomicU32::new(0),
             contradictions: AtomicU32::new(0),
-            is_learned: AtomicBool::new(false),
+            is_learning: AtomicBool::new(true),
+            measuring: AtomicU32::new(0),
             first: OnceLock::new(),
             learning,
             is_clock,
@@ -111,7 +117,11 @@ impl Clock {
     }
 
     fn prepare(&self) {
-        self.first.get_or_init(|| (self.is_clock)().then(both));
+        self.first.get_or_init(|| {
+            let first = (self.is_clock)().then(both)?;
+            self.set_last(&first, &first);
+            Some(first)
+        });
     }
 
     #[inline]
@@ -121,7 +131,7 @@ impl Clock {
             return self.while_learning();
         }
         let now = ticks();
-        // Also where the counter went back: that is a large number.
+        // Where the counter went back, this is a large number.
         if now.wrapping_sub(self.from.load(Ordering::Relaxed)) < length {
             return Start::Ticks(now);
         }
@@ -148,16 +158,30 @@ impl Clock {
     /// Learns the ratio where the time for it has come.
     fn learn(&self) {
         let Some(Some(first)) = self.first.get() else { return };
-        if self.is_learned.load(Ordering::Relaxed) || first.moment.elapsed() < self.learning {
+        let is_early = || first.moment.elapsed() < self.last_moment().saturating_add(self.learning);
+        if !self.is_learning.load(Ordering::Relaxed) || is_early() {
             return;
         }
-        let now = both();
-        // Readings that were interrupted in between are too far apart. The next measurement tries again.
-        let Some(ratio) = ratio_between(first, &now) else { return };
-        if !self.is_learned.swap(true, Ordering::Relaxed) {
-            self.set_last(first, &now);
-            self.ratio.store(ratio, Ordering::Relaxed);
-            self.begin(&now);
+        let Some(_measuring) = Measuring::begin(self) else { return };
+        // Another thread may have measured meanwhile.
+        if !self.is_learning.load(Ordering::Relaxed) || is_early() {
+            return;
+        }
+        if !(self.is_clock)() {
+            self.is_learning.store(false, Ordering::Relaxed);
+            return;
+        }
+        let (last, now) = (self.last(first), both());
+        match ratio_between(&last, &now) {
+            Some(ratio) => {
+                self.set_last(first, &now);
+                self.ratio.store(ratio, Ordering::Relaxed);
+                self.is_learning.store(false, Ordering::Relaxed);
+                self.begin(&now);
+            }
+            None if !is_sensible_between(&last, &now) => self.contradict(first, &now),
+            // The readings were interrupted in between and are too far apart. The next measurement tries again.
+            None => {}
         }
     }
 
@@ -173,46 +197,72 @@ impl Clock {
         self.length.store(length, Ordering::Release);
     }
 
-    /// The time of the ratio is over: one of the threads that find it so measures it again.
+    /// The time of the ratio may be over: one of the threads that find it so measures it again.
     #[cold]
     fn measure_again(&self, now: u64) -> Start {
-        let from = self.from.load(Ordering::Relaxed);
-        // Whoever moves it on measures. Where that thread is gone (a forked child), another does it a minute later.
-        let is_first = now.wrapping_sub(from) >= self.length.load(Ordering::Relaxed)
-            && self.from.compare_exchange(from, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if is_first && !self.measure() {
-            self.length.store(0, Ordering::Relaxed);
-            return Start::Moment(Instant::now());
+        if !self.is_over(now) {
+            return Start::Ticks(now);
         }
-        Start::Ticks(now)
+        let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
+        // Another thread may have measured meanwhile.
+        if self.length.load(Ordering::Relaxed) != 0 && self.is_over(now) {
+            // The other threads go on with the old ratio meanwhile.
+            self.from.store(now, Ordering::Relaxed);
+            self.measure();
+        }
+        match self.length.load(Ordering::Relaxed) {
+            0 => Start::Moment(Instant::now()),
+            _ => Start::Ticks(now),
+        }
     }
 
-    /// Measures the ratio since the last reading. Gives whether the counter can still be used.
-    fn measure(&self) -> bool {
-        let Some(Some(first)) = self.first.get() else { return false };
+    /// Whether the time of the ratio is over at this tick, or the counter went back by more than that time. A tick of a little
+    /// before `from` was read by a thread that was interrupted while another measured.
+    fn is_over(&self, now: u64) -> bool {
+        let length = self.length.load(Ordering::Relaxed);
+        let since = now.wrapping_sub(self.from.load(Ordering::Relaxed));
+        since.wrapping_add(length) >= length.saturating_mul(2)
+    }
+
+    /// Measures the ratio since the last reading, or ends the use of the counter.
+    fn measure(&self) {
+        let Some(Some(first)) = self.first.get() else { return };
         if !(self.is_clock)() {
-            return false;
+            self.length.store(0, Ordering::Relaxed);
+            return;
         }
-        let now = both();
-        let [ticks, nanoseconds, within] = self.last.each_ref().map(|word| word.load(Ordering::Relaxed));
-        let moment = first.moment + Duration::from_nanos(nanoseconds);
-        let last = Both { ticks, moment, within };
-        let before = self.ratio.load(Ordering::Relaxed);
-        self.set_last(first, &now);
-        match judge(before, &last, &now) {
+        let (last, now) = (self.last(first), both());
+        match judge(self.ratio.load(Ordering::Relaxed), &last, &now) {
             Judgement::Agrees(ratio) => {
                 self.ratio.store(ratio, Ordering::Relaxed);
                 self.contradictions.store(0, Ordering::Relaxed);
             }
             Judgement::Unknown => {}
-            Judgement::Contradicts => {
-                if self.contradictions.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_CONTRADICTIONS {
-                    return false;
-                }
-            }
+            Judgement::Contradicts => return self.contradict(first, &now),
         }
+        self.set_last(first, &now);
         self.begin(&now);
-        true
+    }
+
+    /// The kernel's clock measures: until the ratio is learned again, from this reading on, or for good.
+    fn contradict(&self, first: &Both, now: &Both) {
+        self.set_last(first, now);
+        self.length.store(0, Ordering::Relaxed);
+        self.doublings.store(0, Ordering::Relaxed);
+        let contradictions = self.contradictions.load(Ordering::Relaxed) + 1;
+        self.contradictions.store(contradictions, Ordering::Relaxed);
+        self.is_learning.store(contradictions < MAX_CONTRADICTIONS, Ordering::Relaxed);
+    }
+
+    /// When both clocks were read last, since the first reading.
+    fn last_moment(&self) -> Duration {
+        Duration::from_nanos(self.last[1].load(Ordering::Relaxed))
+    }
+
+    /// The last reading of both clocks.
+    fn last(&self, first: &Both) -> Both {
+        let [ticks, _, within] = self.last.each_ref().map(|word| word.load(Ordering::Relaxed));
+        Both { ticks, moment: first.moment + self.last_moment(), within }
     }
 
     fn set_last(&self, first: &Both, now: &Both) {
@@ -220,6 +270,27 @@ impl Clock {
         for (word, value) in self.last.iter().zip([now.ticks, since, now.within]) {
             word.store(value, Ordering::Relaxed);
         }
+    }
+}
+
+/// The thread that measures the ratio has this; there is one at a time.
+struct Measuring<'a>(&'a AtomicU32);
+
+impl<'a> Measuring<'a> {
+    /// `None` where another thread measures. It never waits: a signal may have interrupted that thread.
+    fn begin(clock: &'a Clock) -> Option<Self> {
+        let (word, process) = (&clock.measuring, std::process::id());
+        let known = word.load(Ordering::Relaxed);
+        // A thread of another process measured when that process forked: it is not in this one.
+        let is_free = known != process;
+        let begin = || word.compare_exchange(known, process, Ordering::Acquire, Ordering::Relaxed).ok();
+        is_free.then(begin).flatten().map(|_| Self(word))
+    }
+}
+
+impl Drop for Measuring<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
     }
 }
 
@@ -235,9 +306,7 @@ enum Judgement {
 }
 
 fn judge(before: u64, last: &Both, now: &Both) -> Judgement {
-    let ticks = now.ticks.wrapping_sub(last.ticks);
-    let elapsed = now.moment.duration_since(last.moment).as_nanos();
-    if !is_sensible(ticks, elapsed) {
+    if !is_sensible_between(last, now) {
         return Judgement::Contradicts;
     }
     match ratio_between(last, now) {
@@ -250,6 +319,10 @@ fn judge(before: u64, last: &Both, now: &Both) -> Judgement {
 #[inline]
 fn nanoseconds(ticks: u64, ratio: u64) -> u64 {
     ((u128::from(ticks) * u128::from(ratio)) >> 32) as u64
+}
+
+fn is_sensible_between(last: &Both, now: &Both) -> bool {
+    is_sensible(now.ticks.wrapping_sub(last.ticks), now.moment.duration_since(last.moment).as_nanos())
 }
 
 fn ratio_between(last: &Both, now: &Both) -> Option<u64> {
@@ -282,199 +355,5 @@ fn both() -> Both {
     (0..10).map(|_| read()).fold(read(), |best, next| if next.within < best.within { next } else { best })
 }
 
-/// The processor's counter.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn ticks() -> u64 {
-    // SAFETY: every processor of this architecture has the instruction, and `is_clock` saw that the kernel uses it: no
-    // process is kept from it.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-/// The system's counter.
-#[cfg(target_arch = "aarch64")]
-#[inline]
-fn ticks() -> u64 {
-    let ticks: u64;
-    // SAFETY: Linux lets every process read this register, which has no other effect.
-    unsafe {
-        std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
-    };
-    ticks
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn ticks() -> u64 {
-    0
-}
-
-/// Whether the kernel keeps time with the counter. Without memory: a timer may ask.
-fn is_clock() -> bool {
-    let name = if cfg!(target_arch = "aarch64") { &b"arch_sys_counter"[..] } else { b"tsc" };
-    let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let mut text = [0_u8; 64];
-    cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
-        && read_file(path, &mut text).is_some_and(|text| text.trim_ascii() == name)
-}
-
-/// What a file holds, as far as the buffer reaches.
-fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    // SAFETY: the path ends in a zero byte, and the kernel writes no more than the buffer's length; the descriptor is this
-    // function's own.
-    let length = unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let length = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
-        libc::close(file);
-        length
-    };
-    buffer.get(..usize::try_from(length).ok()?)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ratios_that_cannot_be_are_refused() {
-        assert_eq!(ratio(250_000_000, 100_000_000, 100), Some((100_000_000_u64 << 32) / 250_000_000));
-        assert_eq!(ratio(250_000_000, 100_000_000, 251), None, "read too far apart");
-        assert_eq!(ratio(0, 100_000_000, 0), None);
-        assert_eq!(ratio(u64::MAX, 100_000_000, 0), None, "it went back");
-        assert_eq!(
-            nanoseconds(250_000_000, ratio(250_000_000, 100_000_000, 1).expect("a ratio")),
-            99_999_999
-        );
-        // A hundred years are not too long.
-        let years = 100 * 365 * 86_400 * 1_000_000_000_u64;
-        let off = nanoseconds(years, 1 << 32).abs_diff(years);
-        assert_eq!(off, 0);
-    }
-
-    #[test]
-    fn a_counter_that_goes_back_counts_nothing() {
-        assert_eq!(Start::Ticks(ticks().wrapping_add(1 << 40)).elapsed_ns(), 0);
-    }
-
-    /// Two readings this far apart, with a counter of this many ticks in a microsecond.
-    fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [Both; 2] {
-        let first = Both { ticks: 7, moment: Instant::now(), within: 0 };
-        let moment = first.moment + Duration::from_nanos(nanoseconds);
-        [first, Both { ticks: 7 + nanoseconds / 1000 * ticks_in_1000_ns, moment, within: 0 }]
-    }
-
-    #[test]
-    fn a_ratio_that_is_measured_again_has_to_agree() {
-        let minute = 60_000_000_000;
-        let [first, now] = readings(minute, 2_500_000);
-        let before = ratio_between(&first, &now);
-        assert_eq!(before, None, "2.5 THz");
-        let [first, now] = readings(minute, 2500);
-        let before = ratio_between(&first, &now).expect("2.5 GHz");
-        assert_eq!(judge(before, &first, &now), Judgement::Agrees(before));
-        // The kernel's clock follows a time server: 400 millionths.
-        let [first, now] = readings(minute, 2501);
-        assert!(matches!(judge(before, &first, &now), Judgement::Agrees(ratio) if ratio < before));
-        let [first, now] = readings(minute, 2504);
-        assert_eq!(judge(before, &first, &now), Judgement::Contradicts);
-        assert_eq!(judge(before, &now, &Both { ticks: now.ticks - 1, ..now }), Judgement::Contradicts);
-        let apart = Both { within: minute / 1000, ..now };
-        assert_eq!(judge(before, &first, &apart), Judgement::Unknown);
-    }
-
-    /// Calls `now` until it answers so.
-    fn until(clock: &Clock, what: &str, is_it: impl Fn(Start) -> bool) {
-        let tries = Instant::now();
-        while !is_it(clock.now()) {
-            assert!(tries.elapsed() < Duration::from_secs(60), "{what}: never");
-        }
-    }
-
-    #[test]
-    fn the_ratio_is_measured_again_and_again() {
-        let clock = Clock::new(LEARNING, is_clock);
-        clock.prepare();
-        if !is_clock() {
-            return;
-        }
-        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
-        let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
-        for doubling in 1..4 {
-            let (before, length) = (readings(), clock.length.load(Ordering::Relaxed));
-            until(&clock, "another ratio", |_| readings() != before);
-            assert!(clock.length.load(Ordering::Relaxed) > length, "{doubling}");
-        }
-        // What is wrong is not kept.
-        let right = clock.ratio.load(Ordering::Relaxed);
-        clock.ratio.store(right + right / 2000, Ordering::Relaxed);
-        until(&clock, "the right ratio", |_| {
-            clock.ratio.load(Ordering::Relaxed).abs_diff(right) < right / 4000
-        });
-    }
-
-    #[test]
-    fn a_changed_clock_source_is_noticed() {
-        static IS_TSC: AtomicBool = AtomicBool::new(true);
-        let clock = Clock::new(LEARNING, || is_clock() && IS_TSC.load(Ordering::Relaxed));
-        clock.prepare();
-        if !is_clock() {
-            return;
-        }
-        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
-        let running = clock.now();
-        IS_TSC.store(false, Ordering::Relaxed);
-        until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
-        for _ in 0..1000 {
-            assert!(matches!(clock.now(), Start::Moment(_)), "it stays so");
-        }
-        // What began before is measured to its end.
-        assert!(matches!(running, Start::Moment(_)) || clock.elapsed_ns(running) > 0);
-    }
-
-    #[test]
-    fn contradictions_end_the_use_of_the_counter() {
-        let clock = Clock::new(LEARNING, is_clock);
-        clock.prepare();
-        if !is_clock() {
-            return;
-        }
-        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
-        // A ratio that no measurement agrees with.
-        clock.ratio.store(clock.ratio.load(Ordering::Relaxed) * 2, Ordering::Relaxed);
-        until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
-        assert_eq!(clock.contradictions.load(Ordering::Relaxed), MAX_CONTRADICTIONS);
-    }
-
-    #[test]
-    fn the_clock_source_is_read_from_a_file() {
-        let mut buffer = [0; 8];
-        assert_eq!(read_file(c"/no/such/file", &mut buffer), None);
-        assert_eq!(read_file(c"/proc/self/comm", &mut [0; 0]), Some(&[][..]));
-        assert!(read_file(c"/proc/self/comm", &mut buffer).is_some_and(|text| !text.is_empty()));
-    }
-
-    #[test]
-    fn both_clocks_agree() {
-        prepare();
-        if !is_clock() {
-            assert!(matches!(Start::now(), Start::Moment(_)), "without the counter, the kernel's clock");
-            return;
-        }
-        let tries = Instant::now();
-        while !matches!(Start::now(), Start::Ticks(_)) {
-            assert!(tries.elapsed() < Duration::from_secs(20), "the ratio was never learned");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        // An interruption between the readings of the two clocks is not the counter's fault: the best of some.
-        let off = (0..5).map(|_| {
-            let (moment, start) = (Instant::now(), Start::now());
-            std::thread::sleep(Duration::from_millis(100));
-            let (by_counter, by_kernel) = (start.elapsed_ns() as f64, moment.elapsed().as_nanos() as f64);
-            (by_counter / by_kernel - 1.0).abs()
-        });
-        let best = off.fold(f64::INFINITY, f64::min);
-        assert!(best < 1e-4, "off by {best}");
-    }
-}
+mod tests;

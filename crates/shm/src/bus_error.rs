@@ -7,7 +7,8 @@
 //!
 //! All other signals go to the handler that is displaced. A program may install a handler of its own at any time; the next
 //! guard then displaces that one. Each displacement has its own entry point, so a handler that calls the one it found before
-//! it gets to the handler that was displaced first, not back to itself.
+//! it gets to the handler that was displaced first, not back to itself. A handler that was installed a second time found the
+//! entry point that leads to itself: [`Visited`] breaks that loop.
 
 #![allow(unsafe_code, reason = "a signal handler")]
 
@@ -64,6 +65,8 @@ type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_voi
 /// Different handlers that are displaced in the life of a process. Once there are more, the last one stays in place: who
 /// displaces ours again and again is a handler that calls ours.
 const MAX_DISPLACED: usize = 8;
+// `Visited` has a bit for each.
+const _: () = assert!(MAX_DISPLACED <= 8);
 
 /// Our entry points: the handler in place of `DISPLACED[N]` is `HANDLERS[N]`.
 static HANDLERS: [Handler; MAX_DISPLACED] = [
@@ -197,7 +200,64 @@ extern "C" fn on_bus_error<const PLACE: usize>(
             return;
         }
     }
-    pass_on(&DISPLACED[PLACE], is_fault, signal, info, context);
+    // A handler that calls this entry point again has found itself: what was displaced before it comes next.
+    let place = (0..=PLACE).rev().find(|&place| !Visited::of(info).contains(place));
+    match place {
+        Some(place) => {
+            Visited::add(info, place);
+            pass_on(&DISPLACED[place], is_fault, signal, info, context);
+            Visited::remove(info, place);
+        }
+        None => end_process(is_fault, signal),
+    }
+}
+
+/// The places whose displaced handlers run for one signal, the one inside the other. They are kept in the bytes of its
+/// `siginfo_t` that Linux leaves unused and sets to zero for each signal: unlike a count of this thread, that is right also
+/// after a handler that ended in `siglongjmp`, and for a signal that arrives during a handler.
+#[derive(Clone, Copy)]
+struct Visited(u64);
+
+/// In the upper bytes, so that bytes of another origin are not mistaken for places.
+const IS_VISITED: u64 = 0x5441_4348_4f42_5500;
+
+impl Visited {
+    fn word(info: *mut libc::siginfo_t) -> *mut u64 {
+        info.cast::<u64>().wrapping_add(size_of::<libc::siginfo_t>() / size_of::<u64>() - 1)
+    }
+
+    fn of(info: *mut libc::siginfo_t) -> Self {
+        // SAFETY: the last word of a valid structure.
+        let word = unsafe { Self::word(info).read_unaligned() };
+        Self(if word & !0xff == IS_VISITED { word } else { IS_VISITED })
+    }
+
+    fn contains(self, place: usize) -> bool {
+        self.0 & 1 << place != 0
+    }
+
+    fn add(info: *mut libc::siginfo_t, place: usize) {
+        let Self(word) = Self::of(info);
+        // SAFETY: the last word of a valid structure, which is this signal's own.
+        unsafe { Self::word(info).write_unaligned(word | 1 << place) }
+    }
+
+    fn remove(info: *mut libc::siginfo_t, place: usize) {
+        let Self(word) = Self::of(info);
+        // SAFETY: the last word of a valid structure, which is this signal's own.
+        unsafe { Self::word(info).write_unaligned(word & !(1 << place)) }
+    }
+}
+
+/// The default: the process ends when the instruction is tried again, or by the signal that is raised here.
+fn end_process(is_fault: bool, signal: libc::c_int) {
+    // SAFETY: plain system calls, which a handler may make.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        if !is_fault {
+            libc::raise(signal);
+        }
+    }
 }
 
 /// Does what would have been done without our handler.
@@ -213,16 +273,7 @@ fn pass_on(
     match handler {
         // A fault cannot be ignored: the kernel ends the process.
         libc::SIG_IGN if !is_fault => return,
-        libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: the default ends the process: when the instruction is tried again, or by the signal that is raised here.
-            unsafe {
-                libc::signal(signal, libc::SIG_DFL);
-                if !is_fault {
-                    libc::raise(signal);
-                }
-            }
-            return;
-        }
+        libc::SIG_DFL | libc::SIG_IGN => return end_process(is_fault, signal),
         _ => {}
     }
     if flags & libc::SA_RESETHAND != 0 {

@@ -189,10 +189,53 @@ static void fault(void)
     fclose(file);
 }
 
+/* Installs `chaining`; `found` is what was there before. */
+static void chain(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = chaining;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    HOLDS(sigaction(SIGBUS, &action, &found) == 0);
+}
+
+/* A handler that was installed twice calls itself by way of the library's. Without another one before it, the default ends
+ * the process. */
+static void end_by_default(int is_raised)
+{
+    const pid_t child = fork();
+    int status;
+    if (child == 0) {
+        HANDLE query = open_query();
+        chain();
+        HOLDS(collect(query) == 1);
+        chain();
+        HOLDS(collect(query) == 1);
+        fflush(stdout);
+        expects = 1;
+        if (is_raised) {
+            raise(SIGBUS);
+        } else {
+            fault();
+        }
+        _exit(1);
+    }
+    HOLDS(waitpid(child, &status, 0) == child);
+    HOLDS(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+
 int main(void)
 {
+    static char stack[65536];
+    const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
     HANDLE query;
     int i;
+
+    start_publisher();
+    end_by_default(0);
+    end_by_default(1);
+    end_publisher();
 
     install(plain, 0, SIGUSR1, NULL);
     start_publisher();
@@ -203,16 +246,21 @@ int main(void)
     HOLDS(sigismember(&masked, SIGUSR1) == 1 && sigismember(&masked, SIGBUS) == 1);
 
     /* Between two calls, with one that calls the handler before it. */
-    {
-        struct sigaction action;
-        memset(&action, 0, sizeof action);
-        action.sa_sigaction = chaining;
-        action.sa_flags = SA_SIGINFO | SA_NODEFER;
-        sigemptyset(&action.sa_mask);
-        HOLDS(sigaction(SIGBUS, &action, &found) == 0);
-    }
+    chain();
     for (i = 0; i < 3; i++) {
         HOLDS(collect(query) == 1);
+        fault();
+        HOLDS(strcmp(order, "cp") == 0);
+    }
+
+    /* The same again, so that it finds the library's in front of itself. On a stack of its own, all signals are at one
+     * address, also after a handler that left by a jump. */
+    HOLDS(sigaltstack(&own, NULL) == 0);
+    for (i = 0; i < 3; i++) {
+        chain();
+        HOLDS(collect(query) == 1);
+        fault();
+        HOLDS(strcmp(order, "cp") == 0);
         fault();
         HOLDS(strcmp(order, "cp") == 0);
     }

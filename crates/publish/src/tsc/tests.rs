@@ -1,0 +1,195 @@
+//! Tests of the ratio of the clocks, by injected ratios and readings.
+
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+
+#[test]
+fn ratios_that_cannot_be_are_refused() {
+    assert_eq!(ratio(250_000_000, 100_000_000, 100), Some((100_000_000_u64 << 32) / 250_000_000));
+    assert_eq!(ratio(250_000_000, 100_000_000, 251), None, "read too far apart");
+    assert_eq!(ratio(0, 100_000_000, 0), None);
+    assert_eq!(ratio(u64::MAX, 100_000_000, 0), None, "it went back");
+    assert_eq!(nanoseconds(250_000_000, ratio(250_000_000, 100_000_000, 1).expect("a ratio")), 99_999_999);
+    // A hundred years are not too long.
+    let years = 100 * 365 * 86_400 * 1_000_000_000_u64;
+    let off = nanoseconds(years, 1 << 32).abs_diff(years);
+    assert_eq!(off, 0);
+}
+
+#[test]
+fn a_counter_that_goes_back_counts_nothing() {
+    assert_eq!(Start::Ticks(ticks().wrapping_add(1 << 40)).elapsed_ns(), 0);
+}
+
+/// Two readings this far apart, with a counter of this many ticks in a microsecond.
+fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [Both; 2] {
+    let first = Both { ticks: 7, moment: Instant::now(), within: 0 };
+    let moment = first.moment + Duration::from_nanos(nanoseconds);
+    [first, Both { ticks: 7 + nanoseconds / 1000 * ticks_in_1000_ns, moment, within: 0 }]
+}
+
+#[test]
+fn a_ratio_that_is_measured_again_has_to_agree() {
+    let minute = 60_000_000_000;
+    let [first, now] = readings(minute, 2_500_000);
+    let before = ratio_between(&first, &now);
+    assert_eq!(before, None, "2.5 THz");
+    let [first, now] = readings(minute, 2500);
+    let before = ratio_between(&first, &now).expect("2.5 GHz");
+    assert_eq!(judge(before, &first, &now), Judgement::Agrees(before));
+    // The kernel's clock follows a time server: 400 millionths.
+    let [first, now] = readings(minute, 2501);
+    assert!(matches!(judge(before, &first, &now), Judgement::Agrees(ratio) if ratio < before));
+    let [first, now] = readings(minute, 2504);
+    assert_eq!(judge(before, &first, &now), Judgement::Contradicts);
+    assert_eq!(judge(before, &now, &Both { ticks: now.ticks - 1, ..now }), Judgement::Contradicts);
+    let apart = Both { within: minute / 1000, ..now };
+    assert_eq!(judge(before, &first, &apart), Judgement::Unknown);
+}
+
+/// A clock that uses the counter; `None` where this machine's kernel does not.
+fn using(is_clock_source: fn() -> bool) -> Option<Clock> {
+    let clock = Clock::new(LEARNING, is_clock_source);
+    clock.prepare();
+    is_clock().then(|| {
+        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+        clock
+    })
+}
+
+/// Calls `now` until it answers so.
+fn until(clock: &Clock, what: &str, is_it: impl Fn(Start) -> bool) {
+    let tries = Instant::now();
+    while !is_it(clock.now()) {
+        assert!(tries.elapsed() < Duration::from_secs(60), "{what}: never");
+    }
+}
+
+/// A ratio that no measurement agrees with.
+fn set_wrong_ratio(clock: &Clock) {
+    clock.ratio.store(clock.ratio.load(Ordering::Relaxed) * 2, Ordering::Relaxed);
+}
+
+#[test]
+fn the_ratio_is_measured_again_and_again() {
+    let Some(clock) = using(is_clock) else { return };
+    let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
+    for doubling in 1..4 {
+        let (before, length) = (readings(), clock.length.load(Ordering::Relaxed));
+        until(&clock, "another ratio", |_| readings() != before);
+        assert!(clock.length.load(Ordering::Relaxed) > length, "{doubling}");
+    }
+    // A wrong ratio is not kept.
+    let right = clock.ratio.load(Ordering::Relaxed);
+    clock.ratio.store(right + right / 2000, Ordering::Relaxed);
+    until(&clock, "the right ratio", |_| clock.ratio.load(Ordering::Relaxed).abs_diff(right) < right / 4000);
+}
+
+#[test]
+fn one_thread_measures_at_a_time() {
+    static CLOCK: Clock = Clock::new(LEARNING, measure_meanwhile);
+    static MEASUREMENTS: AtomicUsize = AtomicUsize::new(0);
+    /// Does what other threads do during a measurement: the kernel's clock source is looked up in each.
+    fn measure_meanwhile() -> bool {
+        if MEASUREMENTS.fetch_add(1, Ordering::Relaxed) >= 3 {
+            return true;
+        }
+        let [from, length] = [&CLOCK.from, &CLOCK.length].map(|word| word.load(Ordering::Relaxed));
+        if length > 0 {
+            // This one read the counter before the one that measures, that one a long time after it.
+            for late in [from - 1, from + 2 * length] {
+                assert!(matches!(CLOCK.measure_again(late), Start::Ticks(tick) if tick == late));
+            }
+        }
+        true
+    }
+    CLOCK.prepare();
+    until(&CLOCK, "the counter", |now| matches!(now, Start::Ticks(_)) || !is_clock());
+    if !is_clock() {
+        return;
+    }
+    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and learned");
+    let before = CLOCK.from.load(Ordering::Relaxed);
+    until(&CLOCK, "another ratio", |_| CLOCK.from.load(Ordering::Relaxed) != before);
+    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 3);
+    // A thread that read the counter before the measurement, and was interrupted until it was over.
+    let from = CLOCK.from.load(Ordering::Relaxed);
+    CLOCK.measure_again(from - 1);
+    assert_eq!((MEASUREMENTS.load(Ordering::Relaxed), CLOCK.from.load(Ordering::Relaxed)), (3, from));
+}
+
+#[test]
+fn a_forked_child_measures_though_its_parent_did() {
+    let Some(clock) = using(is_clock) else { return };
+    let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
+    let before = readings();
+    clock.measuring.store(std::process::id() + 1, Ordering::Relaxed);
+    until(&clock, "another ratio", |_| readings() != before);
+    assert_eq!(clock.measuring.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_changed_clock_source_is_noticed() {
+    static IS_TSC: AtomicBool = AtomicBool::new(true);
+    let Some(clock) = using(|| is_clock() && IS_TSC.load(Ordering::Relaxed)) else { return };
+    let running = clock.now();
+    IS_TSC.store(false, Ordering::Relaxed);
+    until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+    for _ in 0..1000 {
+        assert!(matches!(clock.now(), Start::Moment(_)), "it stays so");
+    }
+    assert!(!clock.is_learning.load(Ordering::Relaxed));
+    // What began before is measured to its end.
+    assert!(matches!(running, Start::Moment(_)) || clock.elapsed_ns(running) > 0);
+}
+
+#[test]
+fn a_ratio_that_is_contradicted_is_learned_again() {
+    let Some(clock) = using(is_clock) else { return };
+    let right = clock.ratio.load(Ordering::Relaxed);
+    set_wrong_ratio(&clock);
+    let wrong = clock.ratio.load(Ordering::Relaxed);
+    // The wrong ratio is not used from the contradiction on.
+    until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+    until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+    let again = clock.ratio.load(Ordering::Relaxed);
+    assert!(again.abs_diff(right) < right / 1000, "{right}, {wrong} -> {again}");
+    assert_eq!(clock.contradictions.load(Ordering::Relaxed), 1);
+    until(&clock, "agreement", |_| clock.contradictions.load(Ordering::Relaxed) == 0);
+}
+
+#[test]
+fn contradictions_end_the_use_of_the_counter() {
+    let Some(clock) = using(is_clock) else { return };
+    for contradictions in 1..=MAX_CONTRADICTIONS {
+        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+        set_wrong_ratio(&clock);
+        until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+        assert_eq!(clock.contradictions.load(Ordering::Relaxed), contradictions);
+    }
+    assert!(!clock.is_learning.load(Ordering::Relaxed));
+}
+
+#[test]
+fn both_clocks_agree() {
+    prepare();
+    if !is_clock() {
+        assert!(matches!(Start::now(), Start::Moment(_)), "without the counter, the kernel's clock");
+        return;
+    }
+    let tries = Instant::now();
+    while !matches!(Start::now(), Start::Ticks(_)) {
+        assert!(tries.elapsed() < Duration::from_secs(20), "the ratio was never learned");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // An interruption between the readings of the two clocks is not the counter's fault: the best of some.
+    let off = (0..5).map(|_| {
+        let (moment, start) = (Instant::now(), Start::now());
+        std::thread::sleep(Duration::from_millis(100));
+        let (by_counter, by_kernel) = (start.elapsed_ns() as f64, moment.elapsed().as_nanos() as f64);
+        (by_counter / by_kernel - 1.0).abs()
+    });
+    let best = off.fold(f64::INFINITY, f64::min);
+    assert!(best < 1e-4, "off by {best}");
+}
