@@ -39,11 +39,24 @@ impl ProcessCpi {
         user_only: bool,
         events: Events,
     ) -> std::io::Result<(Child, Result<Self, Error>)> {
+        Self::spawn_with(|| command.spawn(), user_only, events)
+    }
+
+    /// Like [`ProcessCpi::spawn`], for a command that `spawn` starts, in this thread and after the counters are open.
+    ///
+    /// # Errors
+    ///
+    /// The error of `spawn`.
+    pub fn spawn_with(
+        spawn: impl FnOnce() -> std::io::Result<Child>,
+        user_only: bool,
+        events: Events,
+    ) -> std::io::Result<(Child, Result<Self, Error>)> {
         // Counters of this thread that wait for an exec: the child inherits them, and it is the child that executes. This
         // thread never does, so that nothing of it is counted; and there is no moment between fork and exec to be missed.
         let from_exec = |event: Event| Event { inherit: true, from_exec: true, ..event };
         let opened = Self::open(&machine(), &[Target::Thread(None)], user_only, events, from_exec);
-        let child = command.spawn()?;
+        let child = spawn()?;
         Ok((child, opened))
     }
 

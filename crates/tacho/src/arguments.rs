@@ -24,7 +24,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
-use tachograph_logs::TextEncoding;
+use tachograph_logs::{ReadOptions, TextEncoding};
 
 pub(crate) use cpi::{CpiArguments, CpiFormat};
 pub(crate) use interval::{parse_count, parse_interval};
@@ -241,14 +241,27 @@ impl SelectionArguments {
         query.selection = Selection::new(patterns);
         query.every = every.unwrap_or_default();
         query.reading = self.reading.options();
-        query.bounds = self.bounds(&query.paths)?;
+        query.bounds = self.bounds(&query.paths, &query.reading)?;
         Ok(query)
     }
 
-    fn bounds(&self, logs: &[PathBuf]) -> Result<WindowBounds, Failure> {
+    /// The window of -b and -e over logs, which are read with these options where a time of day needs their first day.
+    fn bounds(&self, logs: &[PathBuf], reading: &ReadOptions) -> Result<WindowBounds, Failure> {
+        self.bounds_from(|| first_day(logs, reading))
+    }
+
+    fn bounds_from(
+        &self,
+        mut first_day: impl FnMut() -> Result<Option<FileTime>, Failure>,
+    ) -> Result<WindowBounds, Failure> {
+        let mut known = None;
+        let mut midnight = || match known {
+            Some(midnight) => Ok(midnight),
+            None => first_day().map(|midnight| *known.insert(midnight)),
+        };
         let bounds = WindowBounds {
-            begin: parse_time("-b", &self.begin, logs)?,
-            end: parse_time("-e", &self.end, logs)?,
+            begin: parse_time("-b", &self.begin, &mut midnight)?,
+            end: parse_time("-e", &self.end, &mut midnight)?,
         };
         if bounds.are_empty() {
             let [begin, end] = [&self.begin, &self.end].map(|time| time.as_deref().unwrap_or_default());
@@ -280,13 +293,13 @@ pub(crate) fn has_log_extension(file: &Path) -> bool {
 fn parse_time(
     option: &str,
     text: &Option<String>,
-    logs: &[PathBuf],
+    midnight: &mut dyn FnMut() -> Result<Option<FileTime>, Failure>,
 ) -> Result<Option<TimeArgument>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let refused = |error| Failure::usage(format!("{option}: {error}"));
     let time = match TimeArgument::parse_time_of_day(text) {
         Some(after_midnight) => {
-            let midnight = first_day(logs)?.ok_or_else(|| {
+            let midnight = midnight()?.ok_or_else(|| {
                 Failure::usage(format!(
                     "{option} '{text}': a time of day refers to the first day of the logs, and they have no samples; give a date"
                 ))
@@ -299,11 +312,11 @@ fn parse_time(
 }
 
 /// The midnight, local time, before the earliest first sample of the logs; `None` where none has a sample.
-fn first_day(logs: &[PathBuf]) -> Result<Option<FileTime>, Failure> {
+fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>, Failure> {
     let mut earliest: Option<Moment> = None;
     for log in logs {
         let mut sample = Sample::default();
-        if LogSource::open(log)?.next(&mut sample)? {
+        if LogSource::open_with(log, reading)?.next(&mut sample)? {
             let at =
                 earliest.map_or(sample.at, |known| if sample.at.utc < known.utc { sample.at } else { known });
             earliest = Some(at);
@@ -327,11 +340,46 @@ pub(crate) fn log_name() -> impl clap::builder::TypedValueParser<Value = PathBuf
 
 #[cfg(test)]
 mod tests {
+    use tachograph_logs::Budget;
+
     use super::*;
 
     #[test]
     fn the_definition_is_sound() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
+    }
+
+    fn selection_of(words: &[&str]) -> SelectionArguments {
+        match Arguments::parse_from([&["tacho", "stats", "a.csv"], words].concat()).command {
+            Some(Command::Stats(stats)) => stats.selection,
+            command => panic!("{command:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_day_is_read_once_for_both_times_of_day() {
+        let day = FileTime(130_000_000_000_000_000).midnight();
+        let mut reads = 0;
+        let bounds = selection_of(&["-b", "18:55", "-e", "19:00"]).bounds_from(|| {
+            reads += 1;
+            Ok(Some(day))
+        });
+        let local = |minutes: i64| TimeArgument::Local(FileTime(day.0 + minutes * 600_000_000));
+        let expected = WindowBounds { begin: Some(local(18 * 60 + 55)), end: Some(local(19 * 60)) };
+        assert_eq!((bounds.expect("a window"), reads), (expected, 1));
+    }
+
+    #[test]
+    fn the_first_day_is_read_with_the_options_of_the_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("a.csv");
+        let text =
+            "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Memory\\Free\"\r\n\"01/02/2024 10:00:00.000\",\"1\"\r\n";
+        std::fs::write(&log, text).expect("written");
+        let bounds = |reading: &ReadOptions| selection_of(&["-b", "10:00"]).bounds(&[log.clone()], reading);
+        assert!(bounds(&ReadOptions::default()).is_ok());
+        let options = ReadOptions { budget: Budget::new(16), ..ReadOptions::default() };
+        assert!(bounds(&options).is_err(), "more memory than the options allow");
     }
 }

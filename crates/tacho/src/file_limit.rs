@@ -21,7 +21,7 @@ pub(crate) fn raise() {
     }
 }
 
-/// Runs `start`, which starts another program, with the limit that `tacho` was started with.
+/// Runs `start`, which starts another program and opens no files, with the limit that `tacho` was started with.
 pub(crate) fn inherited<T>(start: impl FnOnce() -> T) -> T {
     if let Some(inherited) = INHERITED.get() {
         let _ = setrlimit(Resource::Nofile, *inherited);

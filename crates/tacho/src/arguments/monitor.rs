@@ -107,7 +107,7 @@ impl MonitorArguments {
                 "-si and --points are for this machine; logs have their own intervals",
             ));
         }
-        watched.bounds = self.selection.bounds(&watched.files)?;
+        watched.bounds = self.selection.bounds(&watched.files, &watched.reading)?;
         Ok(watched)
     }
 }

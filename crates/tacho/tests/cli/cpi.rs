@@ -74,6 +74,17 @@ fn the_command_has_the_limit_of_open_files_that_tacho_was_started_with() {
     assert!(of_tacho.contains("Handle Count"), "{of_tacho}");
 }
 
+/// The limit is lowered when the counters are open: they may take more files than the command gets.
+#[test]
+fn counters_of_a_command_are_opened_with_the_raised_limit_of_open_files() {
+    let script = r#"ulimit -Sn 5; exec "$0" cpi -c 'ulimit -Sn'"#;
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", script, env!("CARGO_BIN_EXE_tacho")]).output().expect("the shell starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"5\n"[..]), "{messages}");
+    assert!(!messages.contains("EMFILE"), "{messages}");
+}
+
 #[test]
 fn what_exists_is_kept_where_nothing_is_measured() {
     let folder = Folder::new();

@@ -47,9 +47,8 @@ impl MeasuredCommand {
         let mut measurement = Measurement::new(arguments, report, open_system(arguments));
         let mut command = Command::new(program);
         command.args(rest);
-        let spawned = file_limit::inherited(|| {
-            ProcessCpi::spawn(&mut command, arguments.user_only, CountedEvents::Hardware)
-        });
+        let spawn = || file_limit::inherited(|| command.spawn());
+        let spawned = ProcessCpi::spawn_with(spawn, arguments.user_only, CountedEvents::Hardware);
         let (mut child, counted) = match spawned {
             Ok(spawned) => spawned,
             Err(error) => return Ok(not_started(program, &error)),
