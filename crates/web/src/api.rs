@@ -13,6 +13,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
+use tachograph_logs::ReadOptions;
 use tachograph_monitor::View;
 
 use crate::answer::Refusal;
@@ -54,9 +55,22 @@ pub(crate) struct Shared {
 impl Shared {
     /// What answers on a port.
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
-        let ServeOptions { token, hosts, live, view, metrics, logs, uploads, memory, log, notices, .. } =
-            options;
-        let sources = Sources::new(&logs, uploads, memory, notices.clone(), Work::new(READING_THREADS))?;
+        let ServeOptions {
+            token,
+            hosts,
+            live,
+            view,
+            metrics,
+            logs,
+            uploads,
+            memory,
+            encoding,
+            log,
+            notices,
+            ..
+        } = options;
+        let reading = ReadOptions { budget: memory, encoding, ..ReadOptions::default() };
+        let sources = Sources::new(&logs, uploads, reading, notices.clone(), Work::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?, notices);
         let hub = Arc::new(Hub::start(live)?);
         let (live, scrapes, exporters) =

@@ -7,7 +7,7 @@ use std::path::Path;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::query::LogQuery;
-use tachograph_flow::sinks::{LogSink, TextSink};
+use tachograph_flow::sinks::{LogSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, Source, Union, UnionScan, run};
 use tachograph_logs::Format as LogFormat;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
@@ -128,7 +128,9 @@ impl Export<'_> {
             boot_time: known.boot_time,
             performance_frequency: known.performance_frequency,
         };
-        self.write(pipeline.source, &scan, &facts).map(Some)
+        // As relog writes them: with 20 digits where the log has them.
+        let form = TextForm { digits: report.digits(), ..TextForm::default() };
+        self.write(pipeline.source, &scan, &facts, form).map(Some)
     }
 
     /// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
@@ -143,15 +145,21 @@ impl Export<'_> {
         if scan.samples() == 0 || scan.groups().is_empty() {
             return Ok(None);
         }
-        self.write(Union::scanned(again, &scan), &scan, facts).map(Some)
+        self.write(Union::scanned(again, &scan), &scan, facts, TextForm::default()).map(Some)
     }
 
     /// Writes samples into a file without a name, which is gone when it is closed.
-    fn write(&self, source: impl Source, scan: &UnionScan, facts: &Facts) -> Result<File, ExportError> {
+    fn write(
+        &self,
+        source: impl Source,
+        scan: &UnionScan,
+        facts: &Facts,
+        form: TextForm,
+    ) -> Result<File, ExportError> {
         let file = tempfile::tempfile_in(self.folder).map_err(|_| ExportError::NoRoom)?;
         let source = Cancellable::new(source, self.cancel);
         let mut out = Bounded { file: BufWriter::with_capacity(1 << 16, file), at: 0, failure: None };
-        let outcome = write_samples(self.format, &mut out, source, scan, facts);
+        let outcome = write_samples(self.format, &mut out, source, scan, facts, form);
         // What is wrong with the file tells more than the error that the sink made of it.
         match (out.failure, outcome) {
             (Some(failure), Err(_)) => return Err(failure),
@@ -170,6 +178,7 @@ fn write_samples(
     mut source: impl Source,
     scan: &UnionScan,
     facts: &Facts,
+    form: TextForm,
 ) -> Result<(), FlowError> {
     match format {
         Format::Blg => {
@@ -183,7 +192,8 @@ fn write_samples(
         }
         Format::Csv | Format::Tsv => {
             let text = if format == Format::Csv { LogFormat::Csv } else { LogFormat::Tsv };
-            run(&mut source, &mut TextSink::new(out, text, facts.zone.clone(), scan)?, || {})
+            let sink = TextSink::new(out, text, facts.zone.clone(), scan)?;
+            run(&mut source, &mut sink.with_form(form)?, || {})
         }
     }
 }

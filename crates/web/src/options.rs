@@ -10,7 +10,7 @@ use crate::metrics::MetricsOptions;
 use crate::secret_file;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::Budget;
+use tachograph_logs::{Budget, TextEncoding};
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
@@ -45,6 +45,8 @@ pub struct ServeOptions {
     pub uploads: Uploads,
     /// The memory that all open logs share.
     pub memory: Budget,
+    /// How the characters of text logs are encoded; `None` where that is to be detected.
+    pub encoding: Option<TextEncoding>,
     /// Gives freed memory back to the system, where the allocator does not do so by itself: called soon after a log was
     /// closed or statistics of one were made, on a thread of its own.
     pub release: Option<ReleaseMemory>,

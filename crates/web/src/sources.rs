@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tachograph_logs::Budget;
+use tachograph_logs::ReadOptions;
 
 use crate::answer::Refusal;
 use crate::listing::Folders;
@@ -40,8 +40,8 @@ pub(crate) struct Sources {
     folders: Folders,
     open: Mutex<Open>,
     uploads: Uploads,
-    /// The memory of all logs.
-    memory: Budget,
+    /// How logs are read, with the memory of all of them.
+    reading: ReadOptions,
     /// Told of logs of the command line that cannot be read.
     notices: Option<LineLog>,
     /// The threads that read logs.
@@ -61,7 +61,7 @@ impl Sources {
     pub(crate) fn new(
         paths: &[PathBuf],
         uploads: Uploads,
-        memory: Budget,
+        reading: ReadOptions,
         notices: Option<LineLog>,
         work: Work,
     ) -> Result<Self, ServeError> {
@@ -77,7 +77,8 @@ impl Sources {
             } else {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 open.last += 1;
-                let log = Log::new(open.last, Origin::Named, vec![(name, path)], None, memory.clone(), &work);
+                let log =
+                    Log::new(open.last, Origin::Named, vec![(name, path)], None, reading.clone(), &work);
                 open.logs.insert(open.last, Arc::new(log));
             }
         }
@@ -87,7 +88,7 @@ impl Sources {
                 MAX_OPEN / 2
             )));
         }
-        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, memory, notices, work })
+        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, reading, notices, work })
     }
 
     /// Begins to read the logs of the command line.
@@ -159,7 +160,7 @@ impl Sources {
             return Err(Refusal::too_many(format!("{MAX_OPEN} logs are open already; close one")));
         }
         open.last += 1;
-        let log = Arc::new(Log::new(open.last, origin, files, uploaded, self.memory.clone(), &self.work));
+        let log = Arc::new(Log::new(open.last, origin, files, uploaded, self.reading.clone(), &self.work));
         let id = open.last;
         open.logs.insert(id, Arc::clone(&log));
         Ok(log)
@@ -167,7 +168,7 @@ impl Sources {
 
     /// Refuses another log where there is no memory for even a small one.
     fn check_memory(&self) -> Result<(), Refusal> {
-        self.memory.reserve(MIN_LOG_BYTES).map(drop).map_err(Refusal::no_memory)
+        self.reading.budget.reserve(MIN_LOG_BYTES).map(drop).map_err(Refusal::no_memory)
     }
 
     /// Closes a log that a client has opened.

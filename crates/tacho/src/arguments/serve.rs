@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use tachograph_counters::path::PathPattern;
+use tachograph_logs::TextEncoding;
 use tachograph_perflib::Registry;
 
-use super::{parse_count, parse_interval};
+use super::{parse_count, parse_encoding, parse_interval};
 use crate::failure::Failure;
 use crate::{live, path_file};
 
@@ -71,6 +72,10 @@ pub(crate) struct ServeArguments {
     /// Memory that all open logs share, in MB; a log that needs more is refused.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_memory: u64,
+    /// How the characters of text logs are encoded: utf-8, utf-16le, utf-16be, or a code page of Windows (1250 to 1258,
+    /// 932, 936, 949, 950). Default: detected; a mark at the start of the file holds before this.
+    #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
+    pub(crate) encoding: Option<TextEncoding>,
     /// Tell every request on standard error: method, path and status.
     #[arg(short, long)]
     pub(crate) verbose: bool,

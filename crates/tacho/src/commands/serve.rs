@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
         memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
+        encoding: arguments.encoding,
         release: Some(Arc::new(allocator::release)),
         log: arguments.verbose.then(|| Arc::new(|line: &str| say(line)) as LineLog),
         notices: Some(Arc::new(|line: &str| say(line))),

@@ -46,8 +46,9 @@ pub(crate) struct Log {
     /// What was found damaged, when it was last asked for.
     problems: Mutex<Vec<String>>,
     last_used: Mutex<Instant>,
-    /// The memory of all logs, and what this one has of it for as long as it is open.
-    all_memory: Budget,
+    /// How logs are read, with the memory of all of them.
+    reading: ReadOptions,
+    /// What this one has of the memory for as long as it is open.
     memory: Mutex<Budget>,
     freed: Arc<Notify>,
 }
@@ -113,7 +114,7 @@ impl Log {
         origin: Origin,
         files: Vec<(String, PathBuf)>,
         uploaded: Option<File>,
-        memory: Budget,
+        reading: ReadOptions,
         work: &Work,
     ) -> Self {
         Self {
@@ -128,8 +129,8 @@ impl Log {
             stamps: Mutex::default(),
             problems: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
-            memory: Mutex::new(memory.part()),
-            all_memory: memory,
+            memory: Mutex::new(reading.budget.part()),
+            reading,
             freed: Arc::clone(&work.freed),
         }
     }
@@ -204,7 +205,7 @@ impl Log {
 
     /// How its files are read.
     pub(crate) fn reading(&self) -> ReadOptions {
-        ReadOptions { budget: lock(&self.memory).clone(), ..ReadOptions::default() }
+        ReadOptions { budget: lock(&self.memory).clone(), ..self.reading.clone() }
     }
 
     /// What is answered where its samples could not be read.
@@ -265,7 +266,7 @@ impl Log {
                 }
                 Err(why) => {
                     // What it had of the memory at most is given back: nothing of it is kept.
-                    *lock(&log.memory) = log.all_memory.part();
+                    *lock(&log.memory) = log.reading.budget.part();
                     LogState::Failed(why)
                 }
             };

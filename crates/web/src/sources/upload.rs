@@ -153,7 +153,7 @@ fn shown_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tachograph_logs::Budget;
+    use tachograph_logs::ReadOptions;
 
     use super::*;
     use crate::options::Uploads;
@@ -189,7 +189,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let uploads = Uploads { folder: folder.path().to_path_buf(), ..Uploads::default() };
             let sources =
-                Sources::new(&[], uploads, Budget::default(), None, Work::new(1)).expect("no files");
+                Sources::new(&[], uploads, ReadOptions::default(), None, Work::new(1)).expect("no files");
             let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: pieces });
             let began = Instant::now();
             let upload = sources.begin_upload(None).expect("a place");

@@ -250,3 +250,40 @@ fn a_log_of_very_many_counters_is_asked_for_in_parts() {
     served.stop();
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
+
+/// A text log of one sample, whose counter has a name in Windows' code page 1251.
+const CYRILLIC: &[u8] = b"\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\\xcf\xe0\xec\xff\xf2\xfc\\Free\"\r\n\"01/02/2024 00:00:00.000\",\"78.80082537392173947\"\r\n";
+
+fn upload(served: &Served) -> String {
+    let stream = [("Content-Type", "application/octet-stream")];
+    let answer = request(served.address, "POST", "/api/upload?name=a.csv", &stream, CYRILLIC);
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let id = answer.json()["id"].as_str().expect("an id").to_owned();
+    assert_eq!(ready(served, &id)["state"], "ready");
+    id
+}
+
+#[test]
+fn text_logs_are_read_in_the_encoding_of_the_server() {
+    let machine = Machine::new(1);
+    for (code_page, name) in [("1251", "Память"), ("1252", "Ïàìÿòü")] {
+        let encoding = Some(code_page.parse().expect("a code page"));
+        let served = Served::start(&machine, Wishes { encoding, ..Wishes::default() });
+        let id = upload(&served);
+        let sets = get(served.address, &format!("/api/sources/{id}/sets")).text();
+        assert!(sets.contains(name), "{sets}");
+    }
+}
+
+#[test]
+fn exports_have_the_digits_of_their_log() {
+    let machine = Machine::new(1);
+    let served = Served::start(&machine, Wishes::default());
+    let id = upload(&served);
+    for format in ["csv", "tsv"] {
+        let path = format!("/api/sources/{id}/export");
+        let parameters = [("format", format), ("path", r"\*\Free")];
+        let text = get(served.address, &target(&path, &parameters)).text();
+        assert!(text.contains("\"78.80082537392173947\""), "{text}");
+    }
+}

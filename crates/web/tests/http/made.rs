@@ -18,8 +18,8 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
 use tachograph_flow::sinks::LogSink;
-use tachograph_logs::Budget;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
+use tachograph_logs::{Budget, TextEncoding};
 use tachograph_monitor::View;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
@@ -161,6 +161,7 @@ pub(crate) struct Wishes {
     pub(crate) max_upload: u64,
     pub(crate) max_uploads: usize,
     pub(crate) memory: Budget,
+    pub(crate) encoding: Option<TextEncoding>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) view: Option<View>,
 }
@@ -174,6 +175,7 @@ impl Default for Wishes {
             max_upload: 4 << 20,
             max_uploads: 4,
             memory: Budget::default(),
+            encoding: None,
             tls: None,
             view: None,
         }
@@ -208,6 +210,7 @@ impl Served {
                 ..Uploads::default()
             },
             memory: wishes.memory,
+            encoding: wishes.encoding,
             release: None,
             log: None,
             notices: None,

@@ -45,6 +45,7 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
         logs: Vec::new(),
         uploads: Uploads::default(),
         memory: Default::default(),
+        encoding: None,
         release: None,
         log: None,
         notices: None,
