@@ -93,13 +93,19 @@ enum Feed {
     Logs(LogFeed),
 }
 
-/// Shows the screen until somebody ends it. Notices are said on it.
+/// Shows the screen until somebody ends it, or one of the signals `ends` arrives. Notices are said on it.
 ///
 /// # Errors
 ///
 /// When the terminal fails, logs cannot be opened, or a recording cannot be completed. The terminal is as it was then.
-pub fn run(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<End, ScreenError> {
-    let waiting = Waiting::new()?;
+pub fn run(
+    source: Source,
+    view: View,
+    theme: Theme,
+    notices: Vec<String>,
+    ends: &[i32],
+) -> Result<End, ScreenError> {
+    let waiting = Waiting::new(ends)?;
     let facts = match &source {
         Source::Live(live) => Facts { is_live: true, name: live.name.clone(), zone: live.zone.clone() },
         Source::Logs(logs) => Facts { is_live: false, name: name_of(&logs.files), zone: TimeZone::utc() },

@@ -10,7 +10,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_counters::{RawValue, Status};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::Format;
@@ -23,15 +23,9 @@ pub(super) struct Recorded {
     /// What the recorder reports of a log that was renamed or deleted.
     moved: Receiver<String>,
     path: PathBuf,
-    format: Format,
     paths: Vec<PathPattern>,
     /// What was in the first sample.
     sets: Vec<Arc<CounterSet>>,
-}
-
-/// Whether a group holds what a BLG cannot.
-fn holds_doubles(group: &Group) -> bool {
-    group.set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
 }
 
 /// The group of a set that has gone: the log goes on without instances of it.
@@ -74,21 +68,15 @@ impl Recorded {
             let _ = sender.send(log.to_string());
         });
         let (path, paths) = (path.to_path_buf(), paths.to_vec());
-        Ok(Self { recorder, moved, path, format, paths, sets: Vec::new() })
+        Ok(Self { recorder, moved, path, paths, sets: Vec::new() })
     }
 
     /// Writes a sample; also gives what is to be said. A log keeps the counters that it began with: what was chosen later is
     /// left out, and what has gone is absent until it comes again.
     pub(super) fn take(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
-        let is_blg = self.format == Format::Blg;
         let mut notice = None;
         if self.recorder.summary().samples == 0 {
-            let takes = |group: &&Group| !(is_blg && holds_doubles(group));
-            self.sets = sample.groups.iter().filter(takes).map(|group| Arc::clone(&group.set)).collect();
-            if self.sets.len() < sample.groups.len() {
-                let text = "counters of floating point numbers are left out: a BLG cannot hold them";
-                notice = Some(text.to_owned());
-            }
+            self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
         }
         let is_as_begun = sample.groups.len() == self.sets.len()
             && sample.groups.iter().zip(&self.sets).all(|(group, set)| Arc::ptr_eq(&group.set, set));
@@ -105,7 +93,7 @@ impl Recorded {
         }
         if let Some(late) = self.recorder.without_column() {
             let text = format!("'{late}' came after the first row, so it has no column; a .blg takes it in");
-            notice = notice.or(Some(text));
+            notice = Some(text);
         }
         Ok(self.moved.try_recv().ok().or(notice))
     }

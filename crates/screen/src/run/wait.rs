@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGWINCH};
 use signal_hook::low_level::{pipe, unregister};
 use signal_hook::{SigId, flag};
 
@@ -41,20 +41,21 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Waits for these signals to end.
+    pub(crate) fn new(ends: &[i32]) -> io::Result<Self> {
         let (woken, waking) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waking.set_nonblocking(true)?;
         let mut waiting =
             Self { woken, waking, ends: Vec::new(), is_continued: Arc::default(), registered: Vec::new() };
-        for signal in [SIGTERM, SIGHUP, SIGINT] {
+        for &signal in ends {
             let has_come = Arc::new(AtomicBool::new(false));
             waiting.registered.push(flag::register(signal, Arc::clone(&has_come))?);
             waiting.ends.push((signal, has_come));
         }
         waiting.registered.push(flag::register(SIGCONT, Arc::clone(&waiting.is_continued))?);
         // The flags stand before what wakes: who is woken sees them.
-        for signal in [SIGTERM, SIGHUP, SIGINT, SIGCONT, SIGWINCH] {
+        for &signal in ends.iter().chain(&[SIGCONT, SIGWINCH]) {
             let waking = waiting.waking.try_clone()?;
             waiting.registered.push(pipe::register(signal, waking)?);
         }

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use tachograph_flow::live::LiveOptions;
@@ -17,7 +18,7 @@ use tachograph_system::Roots;
 use super::{log_complaints, problem_lines};
 use crate::arguments::MonitorArguments;
 use crate::failure::{Failure, say};
-use crate::live;
+use crate::{live, signals};
 
 /// Whether a screen can be opened, and keys be pressed.
 pub(crate) fn has_terminal() -> bool {
@@ -132,7 +133,8 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn show(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<ExitCode, Failure> {
-    let End { signal, said } = match tachograph_screen::run(source, view, theme, notices) {
+    let ends = signals::not_ignored(&[SIGTERM, SIGHUP, SIGINT]);
+    let End { signal, said } = match tachograph_screen::run(source, view, theme, notices, &ends) {
         Err(ScreenError::Recording { said, error }) => {
             say(&said);
             return Err((*error).into());

@@ -51,7 +51,7 @@ fn the_terminal_after_a_panic() {
         view.counters.push(tachograph_monitor::Chosen::new(
             PathPattern::parse(r"\Memory\Available Bytes").expect("a path"),
         ));
-        let ended = tachograph_screen::run(source, view, Theme::default(), Vec::new());
+        let ended = tachograph_screen::run(source, view, Theme::default(), Vec::new(), &[]);
         eprintln!("{}", ended.expect_err("it cannot be read"));
         std::process::exit(1);
     }

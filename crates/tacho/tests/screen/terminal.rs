@@ -39,6 +39,23 @@ fn the_terminal_is_as_it_was() {
 }
 
 #[test]
+fn inherited_ignored_signals_stay_ignored() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    tmux.enter("trap '' HUP INT");
+    tmux.tacho("; echo ended-$?");
+    tmux.shows("% Processor");
+    let id = tmux.tacho_id();
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the status");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("the ignored signals");
+    let ignored = u64::from_str_radix(mask.trim(), 16).expect("a mask");
+    // Signals 1 and 2.
+    assert_eq!(ignored & 3, 3, "{mask}");
+    let killed = std::process::Command::new("kill").args(["-s", "TERM", &id]).status();
+    assert!(killed.expect("kill runs").success());
+    tmux.shows("ended-143");
+}
+
+#[test]
 fn suspended_and_brought_back() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.enter("set -m");
