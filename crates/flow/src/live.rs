@@ -8,7 +8,6 @@ mod views;
 
 use std::sync::Arc;
 
-use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
@@ -25,12 +24,9 @@ use crate::Selection;
 use lookout::Lookout;
 use views::{LiveGroup, NamedSet};
 
-/// What samples are like; by default of any counters, in UTC.
+/// What samples are like; by default in UTC.
 #[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
-    /// Whether counters of floating point numbers ([`CounterType::DOUBLE_RAW`]) are
-    /// [left out](LiveSource::left_out): a BLG cannot hold them.
-    pub is_for_blg: bool,
     /// Whether whatever takes the samples pairs values by [identities](tachograph_counters::sample::Group::identities) too, as
     /// the sinks of this crate do. Then a process that replaces another has its name in the next sample; else it has
     /// another name for one sample, since logs are paired by names alone.
@@ -56,7 +52,6 @@ pub struct LiveSource {
     lookout: Option<Lookout>,
     /// The paths as they mean on this machine, with the groups that they select.
     asked: Vec<(String, Vec<usize>)>,
-    left_out: Vec<String>,
     options: LiveOptions,
     report: LiveReport,
     last: Option<FileTime>,
@@ -86,7 +81,6 @@ impl LiveSource {
             paths: Vec::new(),
             lookout: None,
             asked: Vec::new(),
-            left_out: Vec::new(),
             report: LiveReport::default(),
             last: None,
             last_wall: None,
@@ -122,7 +116,6 @@ impl LiveSource {
                 }
             }
         }
-        self.left_out.clear();
         self.asked = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
             for found in found {
@@ -132,13 +125,6 @@ impl LiveSource {
                 let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
                     continue;
                 };
-                if self.options.is_for_blg && holds_doubles(group.description()) {
-                    let name = path_of(group.description());
-                    if !self.left_out.contains(&name) {
-                        self.left_out.push(name);
-                    }
-                    continue;
-                }
                 let known = self.groups.iter().position(|known| known.is_same(&group));
                 self.asked[number].1.push(known.unwrap_or(self.groups.len()));
                 if known.is_none() {
@@ -191,11 +177,6 @@ impl LiveSource {
         self.groups.iter().map(LiveGroup::description)
     }
 
-    /// The counters that the paths select and that [`LiveOptions::is_for_blg`] leaves out: `\set\counter`, each once.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
     /// The paths, as they were given, that select a counter but had no instance in the last sample.
     pub fn missing_instances(&self) -> Vec<String> {
         let is_missing = |groups: &[usize]| {
@@ -245,16 +226,6 @@ impl LiveSource {
         self.last = Some(utc);
         Moment { utc, bias_minutes: self.options.bias_minutes }
     }
-}
-
-fn holds_doubles(set: &CounterSet) -> bool {
-    set.counters.iter().any(|counter| counter.counter_type == CounterType::DOUBLE_RAW)
-}
-
-/// The counter of a group, without an instance.
-fn path_of(set: &CounterSet) -> String {
-    let counter = set.counters.first().map_or("", |counter| &*counter.name);
-    format!(r"\{}\{counter}", set.name)
 }
 
 /// A registered set as samples and logs describe it, with the counters that are shown.

@@ -377,7 +377,9 @@ mod tests {
         let text =
             "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Memory\\Free\"\r\n\"01/02/2024 10:00:00.000\",\"1\"\r\n";
         std::fs::write(&log, text).expect("written");
-        let bounds = |reading: &ReadOptions| selection_of(&["-b", "10:00"]).bounds(&[log.clone()], reading);
+        let bounds = |reading: &ReadOptions| {
+            selection_of(&["-b", "10:00"]).bounds(std::slice::from_ref(&log), reading)
+        };
         assert!(bounds(&ReadOptions::default()).is_ok());
         let options = ReadOptions { budget: Budget::new(16), ..ReadOptions::default() };
         assert!(bounds(&options).is_err(), "more memory than the options allow");

@@ -115,18 +115,6 @@ pub(crate) fn open(
         return Err(Failure::usages(lines));
     }
     lines.iter().for_each(say);
-    if let [first, others @ ..] = source.left_out() {
-        let many = match others.len() {
-            0 => String::new(),
-            others => format!(" and {}", counted(others as u64, "other counter", "other counters")),
-        };
-        let holds = if others.is_empty() { "holds" } else { "hold" };
-        let line = format!("'{first}'{many} {holds} floating point numbers, which a BLG cannot hold");
-        if source.descriptions().next().is_none() {
-            return Err(Failure::usage(format!("{line}: nothing remains; write CSV or TSV instead")));
-        }
-        say(format_args!("{line}: left out"));
-    }
     Ok(Live { report: source.report(), source: TimedSource::new(source, schedule), zone })
 }
 

@@ -79,11 +79,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     }
     arguments.digits.check(arguments.encoding, "--encoding", matches!(shown, Shown::Text(_)))?;
     let stop = Stop::default();
-    let options = LiveOptions {
-        is_for_blg: shown == Shown::Blg,
-        pairs_by_identity: shown != Shown::Blg,
-        ..LiveOptions::default()
-    };
+    let options = LiveOptions { pairs_by_identity: shown != Shown::Blg, ..LiveOptions::default() };
     let schedule = Schedule {
         interval: arguments.live.interval(),
         samples: arguments.live.samples,

@@ -15,7 +15,6 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
-use tachograph_logs::Format;
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
@@ -38,11 +37,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     arguments.live.check_machine(&registry)?;
     let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
-    let options = LiveOptions {
-        is_for_blg: log.format == Format::Blg,
-        pairs_by_identity: log.format.is_formatted(),
-        ..LiveOptions::default()
-    };
+    let options = LiveOptions { pairs_by_identity: log.format.is_formatted(), ..LiveOptions::default() };
     let schedule = Schedule {
         interval,
         samples: arguments.live.samples,

@@ -1,14 +1,22 @@
-//! Counters of floating point numbers, which a BLG cannot hold.
+//! Counters of floating point numbers: logs of every format hold them exactly.
 
-use std::process::Command;
+use serde_json::Value;
 
 use crate::run::{Folder, Ran};
 
 pub(super) const UNSIGNED_64: u32 = 3;
 const DOUBLE: u32 = 5;
 
-/// An MMV file (version 1; mmv(5)) of metrics without instances, all of the value 0.
-pub(super) fn mmv(metrics: &[(&str, u32)]) -> Vec<u8> {
+const COUNTER: u32 = 1;
+pub(super) const INSTANT: u32 = 3;
+/// No number of a few decimal digits.
+const VALUE: f64 = 1.0 / 3.0;
+
+/// A metric: its name, type, semantics, and the bits of its value.
+pub(super) type Metric<'a> = (&'a str, u32, u32, u64);
+
+/// An MMV file (version 1; mmv(5)) of metrics without instances.
+pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
     const METRICS_AT: usize = 40 + 2 * 16;
     const METRIC_BYTES: usize = 104;
     let count = metrics.len() as u32;
@@ -27,78 +35,58 @@ pub(super) fn mmv(metrics: &[(&str, u32)]) -> Vec<u8> {
         words(&mut bytes, &[section, count]);
         long(&mut bytes, at);
     }
-    for (item, (name, kind)) in (1..).zip(metrics) {
+    for (item, (name, kind, semantics, _)) in (1..).zip(metrics) {
         let mut slot = [0; 64];
         slot[..name.len()].copy_from_slice(name.as_bytes());
         bytes.extend(slot);
-        // An instant value without unit, of no instance domain, without texts.
-        words(&mut bytes, &[item, *kind, 3, 0, u32::MAX, 0]);
+        // Without unit, of no instance domain, without texts.
+        words(&mut bytes, &[item, *kind, *semantics, 0, u32::MAX, 0]);
         long(&mut bytes, 0);
         long(&mut bytes, 0);
     }
-    for number in 0..metrics.len() {
-        for part in [0, 0, METRICS_AT + METRIC_BYTES * number, 0] {
+    for (number, (.., value)) in metrics.iter().enumerate() {
+        bytes.extend(value.to_ne_bytes());
+        for part in [0, METRICS_AT + METRIC_BYTES * number, 0] {
             long(&mut bytes, part);
         }
     }
     bytes
 }
 
-/// A folder in which the program `oven` publishes.
-fn oven(metrics: &[(&str, u32)]) -> Folder {
+/// Records, by a command, a program that publishes a gauge, a total and a whole number.
+fn record(command: &str, log: &str) -> Folder {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("mmv")).expect("a new folder");
-    folder.write("mmv/oven", mmv(metrics));
+    let metrics = [
+        ("temp", DOUBLE, INSTANT, VALUE.to_bits()),
+        ("energy", DOUBLE, COUNTER, (1e6 * VALUE).to_bits()),
+        ("loaves", UNSIGNED_64, INSTANT, 7),
+    ];
+    folder.write("mmv/oven", mmv(&metrics));
+    let mut recording = folder.command([command, r"\mmv oven\*", "-si", "0.02", "-sc", "3", "-o", log]);
+    let recording = recording.env("TACHO_MMV_DIR", folder.path("mmv")).output();
+    let ran = Ran::from(recording.expect("the command starts"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
     folder
 }
 
-fn run(folder: &Folder, command: &str, rest: &[&str]) -> Ran {
-    let arguments = [&[command, r"\mmv oven\*", "-si", "0.02", "-sc", "2", "-o"], rest].concat();
-    let mut command: Command = folder.command(arguments);
-    Ran::from(command.env("TACHO_MMV_DIR", folder.path("mmv")).output().expect("the command starts"))
-}
-
-#[track_caller]
-fn columns(folder: &Folder, log: &str) -> String {
-    let ran = folder.run(["relog", log, "-q"]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    ran.stdout
-}
-
-const LEFT_OUT: &str =
-    "tacho: '\\mmv oven\\temp' holds floating point numbers, which a BLG cannot hold: left out\n";
-
 #[test]
-fn a_blg_is_recorded_without_them() {
-    let folder = oven(&[("temp", DOUBLE), ("loaves", UNSIGNED_64)]);
-    for command in ["record", "query"] {
-        let log = format!("{command}.blg");
-        let ran = run(&folder, command, &[&log]);
-        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
-        assert!(ran.stderr.starts_with(LEFT_OUT), "{}", ran.stderr);
-        let columns = columns(&folder, &log);
-        assert!(columns.contains("loaves") && !columns.contains("temp"), "{columns}");
-    }
-}
-
-#[test]
-fn a_text_holds_them() {
-    let folder = oven(&[("temp", DOUBLE), ("loaves", UNSIGNED_64)]);
-    let ran = run(&folder, "record", &["a.csv"]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
-    assert!(folder.text("a.csv").contains(r"\mmv oven\temp"));
-}
-
-#[test]
-fn nothing_is_recorded_where_nothing_remains() {
-    let folder = oven(&[("temp", DOUBLE), ("top", DOUBLE)]);
-    folder.write("a.blg", "mine");
-    for command in ["record", "query"] {
-        run(&folder, command, &["a.blg", "-y"]).refused(
-            2,
-            r"'\mmv oven\temp' and 1 other counter hold floating point numbers, which a BLG cannot hold: nothing remains; write CSV or TSV instead",
-        );
-        assert_eq!(folder.text("a.blg"), "mine");
+fn every_log_holds_them_exactly() {
+    for (command, log) in [("record", "a.blg"), ("query", "a.blg"), ("record", "a.csv")] {
+        let folder = record(command, log);
+        let ran = folder.run(["stats", log, "-f", "json"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let rows: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        for (name, value) in [("temp", VALUE), ("energy", 1e6 * VALUE), ("loaves", 7.0)] {
+            let end = format!(r"\mmv oven\{name}");
+            let is_it = |row: &&Value| row["path"].as_str().is_some_and(|path| path.ends_with(&end));
+            let rows = rows.as_array().expect("rows");
+            let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("no {name}: {}", ran.stdout));
+            for key in ["last", "minimum", "maximum"] {
+                assert_eq!(row[key].as_f64(), Some(value), "{command} {log}: {row}");
+            }
+        }
+        assert_eq!(folder.run(["check", log]).status, 0, "{command} {log}");
     }
 }

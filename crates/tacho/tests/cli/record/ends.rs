@@ -3,6 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 
+use super::doubles::{INSTANT, UNSIGNED_64, mmv};
 use super::{arguments, kill, samples, summary, wait_for};
 use crate::run::{Folder, Ran};
 
@@ -228,7 +229,7 @@ fn a_full_device() {
 fn errors_of_a_sample_that_was_not_written_are_not_counted() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("mmv")).expect("a new folder");
-    folder.write("mmv/oven", super::doubles::mmv(&[("loaves", super::doubles::UNSIGNED_64)]));
+    folder.write("mmv/oven", mmv(&[("loaves", UNSIGNED_64, INSTANT, 0)]));
     let mut command = folder.signalled_command(["record", r"\mmv oven\*", "-si", "0.02", "-o", "a.csv"]);
     command.env("TACHO_MMV_DIR", folder.path("mmv")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
