@@ -94,7 +94,7 @@ fn errors_before_the_screen() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     tmux.enter("mkfifo pipe.blg");
     let cases = [
-        ("no.blg", "tacho: no.blg: No such file or directory", 1),
+        ("no.blg", "tacho: no.blg: cannot read: No such file or directory", 1),
         (r"-c '\Nothing\There'", r"tacho: '\Nothing\There' is not on this machine", 2),
         ("memory", r"tacho: 'memory' is a counter set: write '\Memory\*' for its counters", 2),
         ("pipe.blg", "tacho: pipe.blg: a log cannot be read from a pipe", 1),
