@@ -4,6 +4,7 @@
 //! everything that pairs raw values uses them: statistics, charts, texts, live tables and PDH queries.
 //!
 //! 1. The instance has the same name, and the same task, device or publisher ([`Origin::identity`]): `#n` may pass to another.
+//!    Text that `relog` writes pairs by names alone, as Windows does: no identity is given.
 //! 2. The machine was not restarted in between ([`Origin::boot_time`]).
 //! 3. Both are of the same kind: the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
 //! 4. The instance was in every sample in between that concerns it: a row that is missing, or has the status

@@ -159,7 +159,8 @@ impl FormattedGroup {
             if row == NO_CELL {
                 continue;
             }
-            let identity = group.identities.get(at).copied().unwrap_or_default();
+            // Text of logs pairs by names alone, as Windows does.
+            let identity = group.identities.get(at).filter(|_| late.is_some()).copied().unwrap_or_default();
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let at = row + column;
                 let pairer = &mut self.pairers[at - self.first];
