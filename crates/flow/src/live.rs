@@ -24,7 +24,7 @@ use crate::Selection;
 use lookout::Lookout;
 use views::{LiveGroup, NamedSet};
 
-/// What samples are like; by default in UTC.
+/// Properties of the samples; by default in UTC.
 #[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
     /// Whether whatever takes the samples pairs values by [identities](tachograph_counters::sample::Group::identities) too, as

@@ -60,7 +60,7 @@ impl<S: Source> Window<S> {
         Self { source, begun: bounds.begin.is_none(), bounds, baselines: Vec::new(), first: None }
     }
 
-    /// Reads up to the first sample of the window, and keeps the baselines before it; false when there is none.
+    /// Reads up to the first sample of the window and keeps the baselines before it. Returns false if the window has no sample.
     fn seek(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let mut baselines = Baselines::default();
         while self.source.next(sample)? {

@@ -15,7 +15,8 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
     let (guid, provider_guid) = (set.info.guid.to_u128(), set.info.provider_guid.to_u128());
     let is_single = set.info.instance_type == InstanceType::Single;
     let marker = variant(if is_single { "SingleInstance" } else { "MultipleInstances" });
-    let plain = CounterSetInfo::new("", set.info.guid, InstanceType::Single);
+    // As the generated code starts: with the name of the set as that of the provider.
+    let plain = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
     let attributes = attributes(SET_ATTRIBUTES, &set.info, &plain);
     let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
     // Bases follow all counters, so that the place of a field's cell is its place in the struct.

@@ -75,13 +75,13 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Every function by its words.
+    /// Every function by its words; in `#[derive(CounterSet)]` the key is omitted for `Undefined`.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("sum", "sum", Self::Total),
         ("avg", "avg", Self::Average),
         ("max", "max", Self::Maximum),
         ("min", "min", Self::Minimum),
-        ("undefined", "undefined", Self::Undefined),
+        ("undefined", "", Self::Undefined),
     ]);
 
     /// The function of this number, if there is one.

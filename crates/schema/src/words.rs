@@ -13,7 +13,8 @@ pub enum Notation {
     Derive,
 }
 
-/// Words with their meaning: the manifest's, and that of `#[derive(CounterSet)]`.
+/// Words with their meaning: the manifest's, and that of `#[derive(CounterSet)]`. A value with an empty word cannot be written
+/// in that notation.
 pub(crate) struct Words<V: 'static>(pub(crate) &'static [(&'static str, &'static str, V)]);
 
 impl<V: Copy + PartialEq> Words<V> {
@@ -22,9 +23,10 @@ impl<V: Copy + PartialEq> Words<V> {
             Notation::Manifest => manifest,
             Notation::Derive => derive,
         };
-        let found = self.0.iter().find(|known| word(known) == text);
+        let known = || self.0.iter().filter(|known| !word(known).is_empty());
+        let found = known().find(|known| word(known) == text);
         found.map(|(.., value)| *value).ok_or_else(|| {
-            let words: Vec<_> = self.0.iter().map(word).collect();
+            let words: Vec<_> = known().map(word).collect();
             format!("one of {}", words.join(", "))
         })
     }
@@ -102,3 +104,23 @@ macro_rules! attribute {
 }
 
 pub(crate) use attribute;
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNTER_ATTRIBUTES, Notation};
+    use crate::{Aggregate, CounterInfo, CounterType};
+
+    #[test]
+    fn a_value_without_a_derive_word_is_for_manifests_alone() {
+        let mut info = CounterInfo::new(1, "Open", CounterType::RAWCOUNT);
+        info.set("aggregate", "sum").unwrap();
+        for text in ["undefined", ""] {
+            let expected = "one of sum, avg, max, min".to_owned();
+            assert_eq!(info.set("aggregate", text), Err(expected), "'{text}'");
+        }
+        assert_eq!(info.aggregate, Aggregate::Total);
+        let aggregate = COUNTER_ATTRIBUTES.iter().find(|attribute| attribute.derive == "aggregate");
+        aggregate.unwrap().parse(&mut info, "undefined", Notation::Manifest).unwrap();
+        assert_eq!(info.aggregate, Aggregate::Undefined);
+    }
+}

@@ -147,19 +147,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
     };
     let texts = &bytes[texts_at..];
     let texts = Texts { bytes: texts, at: texts_at, left: Cell::new(texts.len()) };
-    let mut description = CounterSetInfo {
-        guid,
-        provider_guid,
-        name: texts.take(&mut head)?,
-        help: texts.take(&mut head)?,
-        instances_help: texts.take(&mut head)?,
-        provider_name: texts.take(&mut head)?,
-        label: texts.take(&mut head)?,
-        instance_type,
-        detail_level,
-        is_per_process: false,
-        counters: Vec::with_capacity(count),
-    };
+    let mut description = CounterSetInfo::new("", guid, instance_type);
+    description.provider_guid = provider_guid;
+    description.detail_level = detail_level;
+    description.name = texts.take(&mut head)?;
+    description.help = texts.take(&mut head)?;
+    description.instances_help = texts.take(&mut head)?;
+    description.provider_name = texts.take(&mut head)?;
+    description.label = texts.take(&mut head)?;
+    description.counters.reserve_exact(count);
     for place in 0..count {
         let mut fields = Fields { bytes, at: HEAD + place * COUNTER };
         description.counters.push(counter(&mut fields, &texts)?);

@@ -4,8 +4,7 @@
 //! logs on several threads in turn: two logs of 100,000 columns left 480 MB in it when they were closed. With one arena the
 //! same logs take 230 MB at most instead of 570, and what is free within it can be returned.
 
-// Two functions of the C library.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "two functions of the C library")]
 
 /// Has all threads share one arena. To be called before there are other threads.
 pub(crate) fn prefer_small() {

@@ -8,7 +8,7 @@ use std::time::Instant;
 pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
 
 impl Stop {
-    /// Ends whoever waits for it, now and later.
+    /// Ends all waits, current and later.
     pub fn stop(&self) {
         let (is_stopped, changed) = &*self.0;
         *is_stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;

@@ -58,10 +58,10 @@ fn series_bytes(samples: u64) -> u64 {
     1100 + 8 * kept + 32 * kept.min(24)
 }
 
-/// What a group takes that has no series yet, in bytes; that of its series includes it.
+/// The memory of a group that has no series yet, in bytes. The memory of a series includes its share.
 const GROUP_BYTES: u64 = 600;
 
-/// Reserves memory for series, after so many samples with so many groups.
+/// Reserves the memory of the series after a number of samples with a number of groups.
 fn reserve(
     memory: &mut Option<Reservation>,
     series: usize,

@@ -15,7 +15,7 @@ use crate::made::{Samples, sample};
 
 const NAMES: [&str; 4] = ["w3wp", "svchost", "svchost#1", "_Total"];
 
-/// What one instance has in one sample.
+/// One instance in one sample.
 #[derive(Clone, Debug)]
 struct Life {
     is_present: bool,

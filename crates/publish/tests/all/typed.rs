@@ -42,10 +42,25 @@ struct Carts {
     things: Counter,
 }
 
+#[derive(CounterSet)]
+#[counter_set(name = "Anonymous", provider = "")]
+struct Anonymous {
+    #[counter(name = "Visits/sec")]
+    _visits: Counter,
+}
+
 fn folder() -> (TempDir, Publisher) {
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
     (folder, publisher)
+}
+
+#[test]
+fn an_empty_provider_name_is_kept() {
+    assert_eq!(
+        (&*Anonymous::description().name, &*Anonymous::description().provider_name),
+        ("Anonymous", "")
+    );
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Slot {
             || column.is_some_and(|&column| columns.began_between(column, last, sample_number))
     }
 
-    /// What a counter of the group is known by, whatever the instance.
+    /// The key of a counter of the group, without an instance.
     pub(super) fn column_key(&self, column: usize) -> SeriesKey {
         SeriesKey {
             machine: Arc::clone(&self.names.machine),
